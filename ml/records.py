@@ -1,0 +1,192 @@
+"""Every record that crosses a stage: one frozen dataclass and, derived from it, one Arrow schema.
+
+Belongs here: field names, types and their meaning. Does not belong here: reading and writing
+(`resources/store.py`) or computing a field. Adding a column means adding a field here, nothing else.
+"""
+
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+
+class Split(StrEnum):
+    """Where a publisher's pages go. Whole publishers and whole families, never single pages."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+class Reason(StrEnum):
+    """Why a page is not in the corpus. A row without a reason is kept."""
+
+    EMPTY_PAGE = "empty_page"
+    NOT_HTML = "not_html"
+    NO_BODY = "no_body"
+    PARSER_MISSING = "parser_missing"
+    EXTRACTION_FAILED = "extraction_failed"
+    NO_TITLE = "no_title"
+    EMPTY_TEXT = "empty_text"
+    INPUT_TOO_LONG = "input_too_long"
+    OUTPUT_TOO_LONG = "output_too_long"
+    LOW_COVERAGE = "low_coverage"
+    DISALLOWS_TRAINING = "disallows_training"
+    DUPLICATE_URL = "duplicate_url"
+    DUPLICATE_CONTENT = "duplicate_content"
+    NEAR_DUPLICATE = "near_duplicate"
+
+
+_ARROW_TYPES: dict[object, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    datetime: pa.timestamp("us", tz="UTC"),
+}
+
+
+def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
+    """The Arrow type of a field annotation, and whether it may be null."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = [part for part in arguments if part is not type(None)]
+        return _arrow_type(inner)[0], True
+    if origin is tuple:
+        return pa.list_(_arrow_type(arguments[0])[0]), False
+    if isinstance(annotation, type) and issubclass(annotation, str):
+        return pa.string(), False
+    return _ARROW_TYPES[annotation], False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """Base of the records: converts between dataclass rows and Arrow tables of the declared schema."""
+
+    MEANING: ClassVar[dict[str, str]] = {}
+
+    @classmethod
+    @cache
+    def schema(cls) -> pa.Schema:
+        """The Arrow schema; nullable exactly where the dataclass says `| None`."""
+        hints = typing.get_type_hints(cls)
+        return pa.schema(
+            [pa.field(f.name, *_arrow_type(hints[f.name])) for f in fields(cls)],
+        )
+
+    @classmethod
+    def table(cls, rows: Iterable[Self]) -> pa.Table:
+        """An Arrow table of `rows`; raises `pa.ArrowInvalid` where a value does not fit its type."""
+        return pa.Table.from_pylist([asdict(row) for row in rows], schema=cls.schema())
+
+    @classmethod
+    def rows(cls, table: pa.Table) -> Iterator[Self]:
+        """The rows of a table as records; lists become tuples."""
+        for batch in table.select(cls.schema().names).to_batches(max_chunksize=256):
+            for row in batch.to_pylist():
+                yield cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawPage(Record):
+    """A page as a source received it. Never changed, never deleted."""
+
+    page_id: str  # the first 16 hex digits of the SHA-256 of `url`
+    url: str  # as requested, without fragment
+    final_url: str  # after redirects
+    publisher: str
+    crawl_date: datetime
+    source: str  # web, ccnews, archive or demo
+    origin: str  # the sitemap, feed, WARC file or folder that led to the page
+    fundus_version: str
+    html: str
+    html_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArticleRow(Record):
+    """One stored page after extraction; `reason` says why there is no article, if there is none."""
+
+    page_id: str
+    url: str
+    publisher: str
+    family: str  # publishers of one family share a template, so they share a split
+    crawl_date: datetime
+    fundus_version: str
+    rules_version: str
+    html_sha256: str
+    reason: str | None  # a `Reason`; None means extracted
+    detail: str | None  # what the extraction said when it failed
+    title: str | None
+    language: str | None  # ISO 639-1
+    plaintext: str
+    json: str  # canonical JSON, see `ml/article.py`
+    compact: str  # the page as the model reads it, see `ml/page.py`
+    roles: tuple[str, ...]  # one `Role` per block of the page, by block id
+    input_tokens: int  # of `compact`, SmolLM2's tokenizer
+    text_tokens: int  # of `plaintext`
+    json_tokens: int  # of `json`
+    target_coverage: float  # share of the target's words that `compact` contains, 0 to 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusRow(ArticleRow):
+    """An article row after the corpus filters: `reason` is final, `duplicate_of` names the original."""
+
+    duplicate_of: str | None  # page_id of the page kept in place of this one, or that this one nearly copies
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment(Record):
+    """One line of the split ledger: a family's split, kept for ever once given."""
+
+    publisher: str
+    family: str
+    split: str  # a `Split`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example(Record):
+    """One training or test example of a task."""
+
+    page_id: str
+    url: str
+    publisher: str
+    language: str | None
+    split: str
+    input: str  # compact page
+    target: str  # plaintext or canonical JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction(Record):
+    """What one extractor made of one page. A failure is an empty text with its error, never a gap."""
+
+    page_id: str
+    url: str
+    publisher: str
+    language: str | None
+    extractor: str
+    text: str  # plaintext; empty where the extractor failed
+    json: str | None  # as written by the extractor, valid or not; None for text-only extractors
+    truncated: bool  # the output hit its length limit
+    seconds: float
+    error: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Record):
+    """One metric of one prediction; None where the metric does not apply."""
+
+    page_id: str
+    publisher: str
+    language: str | None
+    extractor: str
+    metric: str
+    value: float | None

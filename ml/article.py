@@ -11,11 +11,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, NaiveDatetime
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NaiveDatetime,
+    StrictBool,
+    ValidationInfo,
+    model_validator,
+)
 
 SCHEMA_PATH = Path(__file__).parent / "schemas" / "article.schema.json"
 
 _SPACE = re.compile(r"\s+")
+_DATE = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?$"
 
 
 def normalise_text(text: str) -> str:
@@ -24,7 +35,19 @@ def normalise_text(text: str) -> str:
 
 
 def _clean(value: object) -> object:
-    return normalise_text(value) if isinstance(value, str) else value
+    """Normalised text; half a surrogate pair, which JSON-LD can hold and no file can, becomes U+FFFD."""
+    if not isinstance(value, str):
+        return value
+    if not value.isascii():
+        value = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return normalise_text(value)
+
+
+def _iso_text(value: object, info: ValidationInfo) -> object:
+    """In JSON a date is the text that `to_json` writes; pydantic alone would also read "1709278200"."""
+    if info.mode == "json" and value is not None and not (isinstance(value, str) and re.match(_DATE, value)):
+        raise ValueError(f"found {value!r}, expected a date and time such as 2024-03-01T07:30:00+01:00")
+    return value
 
 
 Text = Annotated[str, BeforeValidator(_clean), Field(min_length=1)]
@@ -33,6 +56,15 @@ Text = Annotated[str, BeforeValidator(_clean), Field(min_length=1)]
 
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_complete(cls, value: object, info: ValidationInfo) -> object:
+        """Defaults are for code that builds a value; JSON that leaves a key out is not canonical."""
+        found = value if info.mode == "json" and isinstance(value, dict) else cls.model_fields
+        if missing := [name for name in cls.model_fields if name not in found]:
+            raise ValueError(f"found no {', '.join(missing)}; expected {', '.join(cls.model_fields)}")
+        return value
 
 
 class Section(_Strict):
@@ -62,9 +94,9 @@ class Article(_Strict):
 
     title: Text | None = None
     authors: tuple[Text, ...] = ()
-    publishing_date: AwareDatetime | NaiveDatetime | None = None
+    publishing_date: Annotated[AwareDatetime | NaiveDatetime | None, BeforeValidator(_iso_text)] = None
     topics: tuple[Text, ...] = ()
-    free_access: bool = True
+    free_access: StrictBool = True
     body: Body = Body()
 
     @property
@@ -102,10 +134,10 @@ class Article(_Strict):
 
 def article_json_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) that `Article.to_json` fulfils; published at `SCHEMA_PATH`."""
-    text = {"type": "string", "minLength": 1}
+    text = {"type": "string", "pattern": r"\S"}
     texts = {"type": "array", "items": text}
     # ISO 8601 with an optional zone: pages without a zone exist, so RFC 3339's "date-time" is too strict.
-    date = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?$"}
+    date = {"type": "string", "pattern": _DATE}
 
     def strict_object(**properties: Any) -> dict[str, Any]:
         return {

@@ -1,0 +1,114 @@
+"""The evaluation report: what a person reads to decide.
+
+Belongs here: gathering what the report shows from the store, writing it, and attaching it to the runs of
+the models it judges. Does not belong here: its content and looks (`ml/report/`).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+
+from assets.corpus import CORPUS, PAGE_SPLITS
+from assets.evaluation import SCORES, complete_answers, left_out, trained_models
+from assets.models import CURVES
+from ml.evaluation import summarise
+from ml.records import CorpusRow, CurveRecord, ModelRecord, Score, Split
+from ml.report.report import CorpusFacts, ReportInput, SplitSize, render_html, render_markdown
+from ml.splits import PageSplit
+from resources.crawl import Crawl
+from resources.fundus.catalogue import fundus_version
+from resources.provenance import git_commit
+from resources.store import Store
+from resources.test_set import REPORT_FILE, TestSet
+from resources.tracking import Tracking
+
+MARKDOWN_FILE = REPORT_FILE.replace(".html", ".md")
+
+
+@dg.asset(
+    deps=["scores"],
+    group_name="evaluation",
+    kinds={"html", "mlflow"},
+    description="One self-contained HTML page with every score, its interval, the corpus it rests on and the worst "
+    "pages; attached to the MLflow run of every model in it.",
+)
+def evaluation_report(crawl: Crawl, store: Store, tracking: Tracking) -> dg.MaterializeResult:
+    judged = trained_models(store)
+    content = _content(crawl, store, judged)
+    text = render_markdown(content)
+    html_path = store.write_bytes(REPORT_FILE, render_html(content).encode())
+    markdown_path = store.write_bytes(MARKDOWN_FILE, text.encode())
+    for record in judged.values():
+        tracking.log_report(record.run_id, [Path(str(html_path)), Path(str(markdown_path))])
+    return dg.MaterializeResult(
+        metadata={
+            "report": dg.MetadataValue.url(html_path.as_uri()),
+            "path": dg.MetadataValue.path(str(html_path)),
+            "summary": dg.MetadataValue.md(text),
+        }
+    )
+
+
+def _content(crawl: Crawl, store: Store, models: Mapping[str, ModelRecord]) -> ReportInput:
+    test = TestSet(store)
+    answered = complete_answers(store, test)
+    rows = list(store.rows(SCORES, Score))
+    missing = left_out(store, answered)
+    return ReportInput(
+        title="News extraction on publishers never seen in training",
+        generated=datetime.now(UTC),
+        provenance=_provenance(crawl, store, test, models),
+        summaries=summarise(rows),
+        scores=rows,
+        predictions=[row for name in answered for row in answered[name]],
+        references=test.references(),
+        corpus=_corpus_facts(store),
+        training={name: list(store.rows(CURVES, CurveRecord, experiment=name)) for name in models},
+        notes=[f"Left out, since they have not answered the current test pages: {', '.join(missing)}."]
+        if missing
+        else [],
+    )
+
+
+def _provenance(
+    crawl: Crawl, store: Store, test: TestSet, models: Mapping[str, ModelRecord]
+) -> dict[str, str]:
+    named = (
+        f"{name} version {record.model_version} (run {record.run_id[:8]})" for name, record in models.items()
+    )
+    return {
+        "Pages from": crawl.source,
+        "Corpus version": store.version(CORPUS) or "none",
+        "Split version": store.version(PAGE_SPLITS) or "none",
+        "Test set version": test.version,
+        "Fundus": fundus_version(),
+        "Code": git_commit() or "not from a git checkout",
+        "Models": ", ".join(named) or "none",
+    }
+
+
+def _corpus_facts(store: Store) -> CorpusFacts:
+    rows = list(store.rows(CORPUS, CorpusRow))
+    kept = [row for row in rows if row.reason is None]
+    return CorpusFacts(
+        outcomes=Counter(row.reason or "kept" for row in rows),
+        languages=Counter(row.language or "unknown" for row in kept),
+        input_tokens=[row.input_tokens for row in kept],
+        output_tokens=[row.text_tokens for row in kept],
+        splits=_split_sizes(list(store.rows(PAGE_SPLITS, PageSplit))),
+    )
+
+
+def _split_sizes(pages: Sequence[PageSplit]) -> list[SplitSize]:
+    return [
+        SplitSize(
+            split=split,
+            publishers=len({page.publisher for page in pages if page.split == split}),
+            families=len({page.family for page in pages if page.split == split}),
+            pages=sum(page.split == split for page in pages),
+        )
+        for split in Split
+    ]

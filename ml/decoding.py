@@ -1,0 +1,249 @@
+"""Using a trained adapter: loading it, greedy decoding, and predictions that record their failures.
+
+Belongs here: from compact pages to texts and articles. Does not belong here: encoding of prompts
+(`ml/datasets.py`), or storing and scoring predictions. Needs torch only when a model is loaded.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from ml.article import Article
+from ml.backbones import known_deprecations, load_backbone, require_lm_extra
+from ml.datasets import EncodedPrompt, encode_prompt
+from ml.experiments import Experiment
+from ml.records import Example, Prediction
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedTokenizerBase
+
+EXPERIMENT_FILE = "experiment.json"
+"""Beside an adapter's weights: the experiment that made them, which says how to load them again."""
+
+_SHOWN_MISMATCHES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel:
+    """A backbone with its adapter, ready to decode."""
+
+    model: "PeftModel"
+    tokenizer: "PreTrainedTokenizerBase"
+    experiment: Experiment  # that trained the adapter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """What the model wrote for one page."""
+
+    text: str
+    truncated: bool  # stopped by the length limit, not by the model
+    seconds: float  # of its batch, divided by the pages in it
+    new_tokens: int
+
+
+def load_adapter(adapter_dir: Path, cache_dir: Path) -> LoadedModel:
+    """The adapter that `ml.training.train` wrote, on its backbone, on the GPU where there is one.
+
+    Raises `ValueError` where the folder is no such adapter; missing packages as in `load_backbone`.
+    """
+    experiment = _stored_experiment(adapter_dir)
+    require_lm_extra()
+    import torch
+    from peft import PeftModel
+
+    base, tokenizer = load_backbone(experiment.backbone, cache_dir=cache_dir, dtype=experiment.precision)
+    with known_deprecations():
+        model = PeftModel.from_pretrained(base, str(adapter_dir))
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    model.eval()
+    return LoadedModel(model=model, tokenizer=tokenizer, experiment=experiment)
+
+
+def generate(model: LoadedModel, compact: str, experiment: Experiment, max_new_tokens: int) -> Generation:
+    """Continue the prompt of one compact page, greedily and without repetition penalty.
+
+    Stops at the end-of-text token or after `max_new_tokens`. Raises `ValueError` on a page that the
+    experiment refuses for its length.
+    """
+    prompt = encode_prompt(compact, model.tokenizer, experiment)
+    [generation] = _generate(model, [prompt], experiment, max_new_tokens)
+    return generation
+
+
+def predict(
+    model: LoadedModel,
+    examples: Iterable[Example],
+    experiment: Experiment,
+    *,
+    extractor: str,
+    max_new_tokens: int | None = None,
+) -> Iterator[Prediction]:
+    """One prediction per example, in order, decoded in batches of the experiment's `decode_batch_size`.
+
+    A page that fails yields a prediction with an empty text and its error; the others go on.
+    `max_new_tokens` defaults to the experiment's `max_output_tokens`.
+    """
+    limit = max_new_tokens or experiment.max_output_tokens
+    for batch in _batched(examples, experiment.decode_batch_size):
+        yield from _predict_batch(model, batch, experiment, extractor, limit)
+
+
+def to_article(text: str) -> Article:
+    """Read a JSON article strictly: every key there, none besides, no value of another type.
+
+    `Article.from_json` alone would fill missing keys with defaults and take "yes" for true, so that `{}`
+    passed for an article. Raises `ValueError` that names the mismatches, without quoting the text.
+    """
+    try:
+        article = Article.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        found = [f"{_path(detail['loc'])}: {detail['msg']}" for detail in error.errors(include_url=False)]
+        raise ValueError(f"not a JSON article: {_abridged(found)}") from error
+    if missing := list(_missing_keys(article, ())):
+        raise ValueError(f"not a complete JSON article: {_abridged([f'{key}: missing' for key in missing])}")
+    return article
+
+
+def _stored_experiment(adapter_dir: Path) -> Experiment:
+    path = adapter_dir / EXPERIMENT_FILE
+    try:
+        return Experiment.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ValueError(f"{adapter_dir} is no adapter of ours: expected {EXPERIMENT_FILE} in it") from error
+
+
+def _predict_batch(
+    model: LoadedModel, examples: Sequence[Example], experiment: Experiment, extractor: str, limit: int
+) -> Iterator[Prediction]:
+    outcomes = [_encode(example, model, experiment) for example in examples]
+    prompts = [outcome for outcome in outcomes if isinstance(outcome, EncodedPrompt)]
+    generations = iter(_generate(model, prompts, experiment, limit))
+    for example, outcome in zip(examples, outcomes, strict=True):
+        if isinstance(outcome, EncodedPrompt):
+            yield _prediction(example, next(generations), experiment, extractor)
+        else:
+            yield _failure(example, outcome, extractor)
+
+
+def _encode(example: Example, model: LoadedModel, experiment: Experiment) -> EncodedPrompt | ValueError:
+    try:
+        return encode_prompt(example.input, model.tokenizer, experiment)
+    except ValueError as error:  # longer than the experiment takes
+        return error
+
+
+def _prediction(
+    example: Example, generation: Generation, experiment: Experiment, extractor: str
+) -> Prediction:
+    json = generation.text if experiment.task == "json" else None
+    try:
+        text = generation.text.strip() if json is None else to_article(json).plaintext
+        error = None if text else "the model wrote no text"
+    except ValueError as mismatch:
+        text, error = "", str(mismatch)
+    return Prediction(
+        page_id=example.page_id,
+        url=example.url,
+        publisher=example.publisher,
+        language=example.language,
+        extractor=extractor,
+        text=text,
+        json=json,
+        truncated=generation.truncated,
+        seconds=generation.seconds,
+        error=error,
+    )
+
+
+def _failure(example: Example, error: ValueError, extractor: str) -> Prediction:
+    return Prediction(
+        page_id=example.page_id,
+        url=example.url,
+        publisher=example.publisher,
+        language=example.language,
+        extractor=extractor,
+        text="",
+        json=None,
+        truncated=False,
+        seconds=0.0,
+        error=str(error),
+    )
+
+
+def _generate(
+    model: LoadedModel, prompts: Sequence[EncodedPrompt], experiment: Experiment, max_new_tokens: int
+) -> list[Generation]:
+    """Decode a batch, prompts padded on the left."""
+    import torch
+
+    if not prompts:
+        return []
+    started = time.perf_counter()
+    width = max(len(prompt.input_ids) for prompt in prompts)
+    ids = torch.full((len(prompts), width), model.tokenizer.pad_token_id)  # (B, T)
+    mask = torch.zeros_like(ids)
+    for row, prompt in enumerate(prompts):
+        ids[row, width - len(prompt.input_ids) :] = torch.as_tensor(prompt.input_ids)
+        mask[row, width - len(prompt.input_ids) :] = 1
+    device = model.model.device
+    written = model.model.generate(  # type: ignore[no-untyped-call]
+        input_ids=ids.to(device),
+        attention_mask=mask.to(device),
+        max_new_tokens=max_new_tokens,
+        do_sample=False,
+        use_cache=True,
+        eos_token_id=model.tokenizer.eos_token_id,
+        pad_token_id=model.tokenizer.pad_token_id,
+        prompt_lookup_num_tokens=experiment.prompt_lookup_tokens or None,
+    )[:, width:].tolist()
+    seconds = (time.perf_counter() - started) / len(prompts)
+    return [_generation(row, model.tokenizer, seconds) for row in written]
+
+
+def _generation(written: list[int], tokenizer: "PreTrainedTokenizerBase", seconds: float) -> Generation:
+    """The text of one row of a batch: up to its end-of-text, or all of it where there is none."""
+    ended = tokenizer.eos_token_id in written
+    kept = written[: written.index(tokenizer.eos_token_id)] if ended else written
+    text = tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    return Generation(
+        text=str(text),
+        truncated=not ended,
+        seconds=seconds,
+        new_tokens=len(kept) + ended,
+    )
+
+
+def _batched(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:
+    iterator = iter(examples)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _missing_keys(value: Any, path: tuple[int | str, ...]) -> Iterator[str]:
+    """Paths of the fields that a parsed model did not state."""
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            if name in value.model_fields_set:
+                yield from _missing_keys(getattr(value, name), (*path, name))
+            else:
+                yield _path((*path, name))
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _missing_keys(item, (*path, index))
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, location)) or "text"
+
+
+def _abridged(mismatches: list[str]) -> str:
+    shown = "; ".join(mismatches[:_SHOWN_MISMATCHES])
+    rest = len(mismatches) - _SHOWN_MISMATCHES
+    return f"{shown}; and {rest} more" if rest > 0 else shown

@@ -1,0 +1,16 @@
+"""Optional dependencies: a clear message in place of an ImportError.
+
+Belongs here: naming the extra that brings a module. Does not belong here: importing it.
+"""
+
+from importlib.util import find_spec
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Raise `RuntimeError` with the command to run where a module of an extra is missing."""
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise RuntimeError(
+            f"{', '.join(missing)} is not installed; it comes with the extra [{extra}]: "
+            f"pip install 'news-crawler-lm[{extra}]' -c constraints.txt"
+        )

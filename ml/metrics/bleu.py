@@ -1,0 +1,48 @@
+"""BLEU of one article: how many of the prediction's 1- to 4-grams the reference has (Papineni et al., 2002).
+
+Belongs here: sentence BLEU of token sequences, unsmoothed, and its two protocols. Does not belong here:
+corpus BLEU, which hides per-article values, or tokenizing (`tokens.py`).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from ml.metrics.tokens import tokens_13a, words
+
+MAX_ORDER = 4
+
+
+def bleu(prediction: Sequence[str], reference: Sequence[str], *, max_order: int = MAX_ORDER) -> float:
+    """Geometric mean of the clipped n-gram precisions times the brevity penalty; 0 if a precision is 0."""
+    precisions = [_precision(prediction, reference, order) for order in range(1, max_order + 1)]
+    if min(precisions) == 0:
+        return 0.0
+    brevity = min(1.0, math.exp(1 - len(reference) / len(prediction)))
+    return brevity * math.exp(sum(map(math.log, precisions)) / max_order)
+
+
+def _precision(prediction: Sequence[str], reference: Sequence[str], order: int) -> float:
+    found, wanted = _ngrams(prediction, order), _ngrams(reference, order)
+    return (found & wanted).total() / max(found.total(), 1)
+
+
+def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
+
+
+def score(prediction: str, reference: str) -> float:
+    """BLEU, 0 to 1, on the words of every script.
+
+    A reference shorter than four words is compared up to its own length, so that a text always equals itself;
+    two texts without a word give 1.
+    """
+    found, wanted = words(prediction), words(reference)
+    if not wanted:
+        return float(not found)
+    return bleu(found, wanted, max_order=min(MAX_ORDER, len(wanted)))
+
+
+def score_paper(prediction: str, reference: str) -> float:
+    """BLEU, 0 to 1, as the paper's code computes it: 13a tokens, always up to 4-grams; empty texts give 0."""
+    return bleu(tokens_13a(prediction), tokens_13a(reference))

@@ -1,0 +1,271 @@
+"""`newslm run`: the whole job once, with progress.
+
+Belongs here: options, progress and the closing summary. Does not belong here: the job (`whole_job.py`).
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from ml.baselines.registry import BASELINES
+from ml.evaluation import Summary, summarise
+from ml.experiments import EXPERIMENTS
+from ml.extras import require_extra
+from ml.records import Score
+from pipeline import environment
+from pipeline.cli.console import (
+    DEFAULT_HOME,
+    FAILED,
+    PARTLY_FAILED,
+    AsJson,
+    Home,
+    clear_errors,
+    err,
+    out,
+    print_json,
+    settings,
+)
+from pipeline.cli.score_table import score_table
+from pipeline.instance import open_instance, prepare_home, register_publishers
+from pipeline.whole_job import BASELINES as BASELINES_STAGE
+from pipeline.whole_job import CORPUS, CRAWL, EVALUATION, TRAINING, Outcome, Step, execute, plan
+from resources.crawl import MAX_PAGES, Crawl, SourceName
+from resources.harvest import RAW_PAGES
+from resources.sources import CCNEWS_SERVER
+from resources.store import Store
+from resources.test_set import REPORT_FILE
+
+DEFAULT_EXPERIMENTS = ("tiny-plaintext", "tiny-json")
+
+
+def run(
+    source: Annotated[SourceName, typer.Option(help="Where pages come from.")] = "demo",
+    home: Home = Path(DEFAULT_HOME),
+    publishers: Annotated[
+        str | None, typer.Option(help="Keys of the publishers to crawl, comma-separated; all if left out.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Pages to keep of each publisher at most.")] = MAX_PAGES,
+    ccnews_server: Annotated[
+        str, typer.Option(help="ccnews: the server that holds the archive.")
+    ] = CCNEWS_SERVER,
+    start: Annotated[datetime | None, typer.Option(help="ccnews: first day of the WARC files.")] = None,
+    end: Annotated[datetime | None, typer.Option(help="ccnews: last day; now if left out.")] = None,
+    archive: Annotated[
+        Path | None, typer.Option(help="archive: a WARC file, or a folder of WARC or HTML.")
+    ] = None,
+    experiment: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to train; repeat for several, `none` for nothing. See `newslm models experiments`."
+        ),
+    ] = None,
+    crawl_disallowing_training: Annotated[
+        bool, typer.Option(help="Crawl publishers that object to training, too; they still never train.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Crawl, build the corpus, train, evaluate, register and report: the whole job once.
+
+    Can be stopped at any time and started again: what is stored stays, what is finished is not repeated.
+
+    \b
+    newslm run                                            the demo newsroom, nothing to prepare
+    newslm run --source web --publishers DieZeit,TheGuardian --limit 50
+    newslm run --source ccnews --start 2024-03-01 --end 2024-03-02
+    newslm run --source archive --archive crawl.warc.gz
+
+    Exit code 1: no report came out. 3: it did, but a publisher or an extractor failed.
+    """
+    with clear_errors():
+        variables = settings(
+            home,
+            source=source,
+            max_pages=limit,
+            crawl_disallowing_training=crawl_disallowing_training,
+            ccnews_server=ccnews_server,
+            ccnews_start=start.isoformat() if start else None,
+            ccnews_end=end.isoformat() if end else None,
+            archive_path=archive.resolve() if archive else None,
+        )
+        prepare_home(variables)
+        parts = environment.resources(os.environ)
+        keys, experiments = _chosen(parts["crawl"], publishers), _experiments(experiment)
+        outcomes = _execute(parts, keys, experiments)
+    _finish(outcomes, home, as_json)
+
+
+def _chosen(crawl: Crawl, publishers: str | None) -> list[str]:
+    """The keys to crawl; raises `ValueError` for one that the source does not know."""
+    catalogue = crawl.catalogue
+    if publishers is None:
+        return [
+            key
+            for key in catalogue
+            if not catalogue.facts(key).deprecated or crawl.source in ("ccnews", "archive")
+        ]
+    keys = [key.strip() for key in publishers.split(",") if key.strip()]
+    for key in keys:
+        catalogue[key]
+    return keys
+
+
+def _experiments(names: Sequence[str] | None) -> list[str]:
+    """The experiments to train; raises where one is unknown or the language-model extra is missing."""
+    chosen = [name for name in (names or DEFAULT_EXPERIMENTS) if name != "none"]
+    if unknown := [name for name in chosen if name not in EXPERIMENTS]:
+        raise ValueError(
+            f"unknown experiment {', '.join(unknown)}; expected {', '.join(EXPERIMENTS)} or none"
+        )
+    if chosen:
+        require_extra("lm", "torch", "transformers", "peft")
+    return chosen
+
+
+def _execute(parts: environment.Resources, keys: Sequence[str], experiments: Sequence[str]) -> list[Outcome]:
+    from pipeline.definitions import defs
+
+    crawl, store = parts["crawl"], parts["store"]
+    instance = open_instance()
+    register_publishers(instance, keys)
+
+    def has_pages(key: str) -> bool:
+        return store.folder(RAW_PAGES, publisher=key).exists()
+
+    visits = crawl.opened().visits_publishers
+    steps = plan(keys, experiments, list(BASELINES), has_pages=None if visits else has_pages)
+    totals = {
+        CRAWL: len(keys),
+        CORPUS: 1,
+        BASELINES_STAGE: len(BASELINES),
+        TRAINING: len(experiments),
+        EVALUATION: 1,
+    }
+    outcomes = []
+    with _progress(totals) as (on_start, on_end):
+        for outcome in execute(defs(), instance, steps, source=crawl.source, on_start=on_start):
+            on_end(outcome)
+            outcomes.append(outcome)
+    return outcomes
+
+
+@contextmanager
+def _progress(
+    totals: Mapping[str, int],
+) -> Iterator[tuple[Callable[[Step], None], Callable[[Outcome], None]]]:
+    """Bars on a terminal, a line per step elsewhere; failures are told at once in both."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<30}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[now]}"),
+    )
+    with Progress(*columns, console=err, disable=not err.is_terminal) as progress:
+        tasks = {
+            stage: progress.add_task(stage, total=n, start=False, now="") for stage, n in totals.items() if n
+        }
+
+        def on_start(step: Step) -> None:
+            for (
+                stage,
+                task,
+            ) in tasks.items():  # a stage is over when another starts, however many steps it took
+                if stage != step.stage and progress.tasks[task].started:
+                    progress.update(task, total=progress.tasks[task].completed)
+                    progress.stop_task(task)
+            progress.start_task(tasks[step.stage])
+            progress.update(tasks[step.stage], now=step.partition or "")
+
+        def on_end(outcome: Outcome) -> None:
+            step = outcome.step
+            progress.update(tasks[step.stage], advance=1, now="")
+            if outcome.error:
+                where = f"{step.stage} {step.partition or ''}".strip()
+                err.print(f"[red]failed[/red] {where}: {escape(outcome.error)}", soft_wrap=True)
+            elif not err.is_terminal:
+                err.print(_line(outcome), soft_wrap=True)
+
+        yield on_start, on_end
+
+
+def _line(outcome: Outcome) -> str:
+    """What a step did, in a line."""
+    pages, step = outcome.facts.get("raw_pages", {}), outcome.step
+    done = f"{step.stage} {step.partition or ''}".strip() + f": {outcome.seconds:.1f} s"
+    if reason := pages.get("not_crawled"):
+        return f"{done}, not crawled: {reason}"
+    if pages:
+        extracted = outcome.facts["articles"]["extracted"]
+        return f"{done}, {pages['dagster/row_count']} pages stored, {pages['new_pages']} new, {extracted} extracted"
+    return done
+
+
+def _finish(outcomes: Sequence[Outcome], home: Path, as_json: bool) -> None:
+    """Print what came out and leave with the exit code that says it."""
+    failed = [outcome for outcome in outcomes if outcome.error]
+    finished = outcomes[-1].step.stage == EVALUATION and not outcomes[-1].error
+    store = environment.resources(os.environ)["store"]
+    summaries = summarise(store.rows("scores", Score)) if finished else []
+    if as_json:
+        print_json(
+            {
+                "home": str(home),
+                "report": str(store.root / REPORT_FILE) if finished else None,
+                "scores": [asdict(summary) for summary in summaries],
+                "failed": [{**asdict(outcome.step), "error": outcome.error} for outcome in failed],
+                "seconds": {stage: round(total, 1) for stage, total in _stage_seconds(outcomes).items()},
+            }
+        )
+    else:
+        _print_summary(outcomes, summaries, store, home, finished=finished)
+    if not finished:
+        raise typer.Exit(FAILED)
+    if failed:
+        raise typer.Exit(PARTLY_FAILED)
+
+
+def _print_summary(
+    outcomes: Sequence[Outcome], summaries: Sequence[Summary], store: Store, home: Path, *, finished: bool
+) -> None:
+    timing = Table(title="Time", title_justify="left")
+    timing.add_column("stage")
+    timing.add_column("seconds", justify="right")
+    for stage, seconds in _stage_seconds(outcomes).items():
+        timing.add_row(stage, f"{seconds:.1f}")
+    out.print(timing)
+    if not finished:
+        err.print("[bold red]no report came out:[/bold red] see the failures above")
+        return
+    out.print(score_table(summaries))
+    if any(summary.extractor.startswith("tiny-") for summary in summaries):
+        out.print(
+            "[dim]tiny-* are random networks trained for seconds: they prove the pipeline and extract nothing.[/dim]"
+        )
+    option = "" if home == Path(DEFAULT_HOME) else f" --home {home}"
+    out.print(f"\nReport        {store.root / REPORT_FILE}", soft_wrap=True)
+    out.print(f"Dagster UI    newslm dev{option}, then http://127.0.0.1:3000", soft_wrap=True)
+    out.print(f"MLflow UI     newslm dev{option}, then http://127.0.0.1:5000", soft_wrap=True)
+
+
+def _stage_seconds(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    seconds: dict[str, float] = {}
+    for outcome in outcomes:
+        seconds[outcome.step.stage] = seconds.get(outcome.step.stage, 0.0) + outcome.seconds
+    return seconds

@@ -1,0 +1,39 @@
+"""The jobs that people start: from the UI, by schedule, or through `newslm run`.
+
+Belongs here: named selections of assets. Does not belong here: assets.
+"""
+
+import dagster as dg
+
+from pipeline import partitions
+
+refresh_publisher = dg.define_asset_job(
+    "refresh_publisher",
+    selection=["raw_pages", "articles"],
+    partitions_def=partitions.publishers,
+    description="Crawl one publisher and extract its pages.",
+)
+build_corpus = dg.define_asset_job(
+    "build_corpus",
+    selection=["corpus", "splits", "training_sets"],
+    description="Corpus, splits and training sets from all extracted articles.",
+)
+train_model = dg.define_asset_job(
+    "train_model",
+    selection=["models", "predictions"],
+    partitions_def=partitions.experiments,
+    description="Train one experiment, register it and answer the held-out pages.",
+)
+run_baseline = dg.define_asset_job(
+    "run_baseline",
+    selection=["baseline_predictions"],
+    partitions_def=partitions.baselines,
+    description="Answer the held-out pages with a published extractor.",
+)
+evaluate = dg.define_asset_job(
+    "evaluate",
+    selection=["scores", "evaluation_report"],
+    description="Score all answers and write the report.",
+)
+
+ALL = [refresh_publisher, build_corpus, train_model, run_baseline, evaluate]

@@ -1,0 +1,20 @@
+"""How assets are cut: by publisher, by experiment, by baseline.
+
+A leaf: assets may import it, and it imports only names. Publishers come and go, so they are dynamic;
+experiments and baselines are data of the code.
+"""
+
+import warnings
+
+import dagster as dg
+
+from ml.baselines.registry import BASELINES
+from ml.experiments import EXPERIMENTS
+
+# What this pipeline is about, in the pinned release: partitioned checks and partitioned observable sources.
+warnings.filterwarnings("ignore", category=dg.BetaWarning)
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+
+publishers = dg.DynamicPartitionsDefinition(name="publishers")
+experiments = dg.StaticPartitionsDefinition(list(EXPERIMENTS))
+baselines = dg.StaticPartitionsDefinition(list(BASELINES))

@@ -1,0 +1,49 @@
+"""Quiet Valley Review: closed to crawlers, but its pages may lie in an archive."""
+# Parser classes are Fundus classes; only `publishers.py` imports them, and that is imported lazily.
+# ruff: noqa: TID253
+# mypy: allow-untyped-calls
+
+import datetime
+
+from fundus.parser import ArticleBody, BaseParser, ParserProxy, attribute
+from fundus.parser.utility import (
+    extract_article_body_with_selector,
+    generic_author_parsing,
+    generic_date_parsing,
+    generic_topic_parsing,
+)
+from lxml.cssselect import CSSSelector
+
+
+class QuietValleyReviewParser(ParserProxy):
+    class V1(BaseParser):
+        _paragraph_selector = CSSSelector(
+            "div.article-body > p, div.article-body > ul > li, div.article-body > blockquote > p"
+        )
+        _summary_selector = CSSSelector("p.article-lead")
+        _subheadline_selector = CSSSelector("div.article-body > h2")
+
+        @attribute
+        def body(self) -> ArticleBody | None:
+            return extract_article_body_with_selector(
+                self.precomputed.doc,
+                paragraph_selector=self._paragraph_selector,
+                summary_selector=self._summary_selector,
+                subheadline_selector=self._subheadline_selector,
+            )
+
+        @attribute
+        def title(self) -> str | None:
+            return self.precomputed.meta.get("og:title")
+
+        @attribute
+        def authors(self) -> list[str]:
+            return generic_author_parsing(self.precomputed.ld.bf_search("author"))
+
+        @attribute
+        def publishing_date(self) -> datetime.datetime | None:
+            return generic_date_parsing(self.precomputed.ld.bf_search("datePublished"))
+
+        @attribute
+        def topics(self) -> list[str]:
+            return generic_topic_parsing(self.precomputed.ld.bf_search("keywords"))

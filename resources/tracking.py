@@ -1,0 +1,191 @@
+"""MLflow: runs, curves, artifacts and the model registry, through its client.
+
+Belongs here: what is logged where, and registering an adapter folder. Does not belong here: training.
+`mlflow.transformers.log_model` is not used: on an adapter over a local base it stores projections that
+are initialised anew. The adapter's folder is logged as it is and registered by its address.
+"""
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities.model_registry import ModelVersion
+
+CHALLENGER = "challenger"
+PARAMETER_LENGTH = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registered:
+    """Where a trained adapter is found again."""
+
+    run_id: str
+    model_name: str
+    model_version: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisteredVersion:
+    """One version of a registered model, as the registry describes it."""
+
+    name: str
+    version: str
+    aliases: tuple[str, ...]
+    run_id: str
+    created_s: float  # Unix time
+    validation_perplexity: float | None
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One value of a curve."""
+
+    name: str
+    step: int
+    value: float
+
+
+class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """An MLflow tracking server, or a local SQLite file with artifacts beside it."""
+
+    tracking_uri: str
+    artifact_folder: str | None = None  # None where a server decides; a folder for a local file
+    experiment: str = "news-crawler-lm"
+
+    def client(self) -> "MlflowClient":
+        """A client of the tracking server and its registry."""
+        from mlflow import MlflowClient
+
+        return MlflowClient(tracking_uri=self.tracking_uri, registry_uri=self.tracking_uri)
+
+    def register_adapter(
+        self,
+        *,
+        name: str,
+        adapter: Path,
+        parameters: Mapping[str, object],
+        tags: Mapping[str, str],
+        curves: Sequence[Point],
+        figures: Mapping[str, bytes],
+    ) -> Registered:
+        """Log one finished training and register its adapter as the newest version, alias `challenger`.
+
+        Raises `RuntimeError` where MLflow does not answer; the adapter's folder stays as it is, so that
+        the call can be made again without training again.
+        """
+        from mlflow.exceptions import MlflowException
+
+        try:
+            client = self.client()
+            run_id = client.create_run(
+                self._experiment_id(client), run_name=name, tags=dict(tags)
+            ).info.run_id
+            self._log(client, run_id, parameters, curves, adapter, figures)
+            version = self._register(client, name, run_id, tags)
+            client.set_terminated(run_id)
+        except (MlflowException, OSError) as error:
+            raise RuntimeError(
+                f"MLflow at {self.tracking_uri} failed while the adapter was registered ({error}). The adapter is "
+                f"safe in {adapter}; bring MLflow back and materialise the model again, it will not be trained again"
+            ) from error
+        return Registered(run_id=run_id, model_name=name, model_version=version)
+
+    def log_report(self, run_id: str, files: Sequence[Path]) -> None:
+        """Attach an evaluation report to the run of a model it judges; raises `RuntimeError` without an answer."""
+        from mlflow.exceptions import MlflowException
+
+        client = self.client()
+        try:
+            for path in files:
+                client.log_artifact(run_id, str(path), artifact_path="report")
+        except (MlflowException, OSError) as error:
+            raise RuntimeError(
+                f"MLflow at {self.tracking_uri} did not take the report ({error}); it lies in {files[0]}, "
+                f"materialise evaluation_report again once MLflow is back"
+            ) from error
+
+    def versions(self) -> list[RegisteredVersion]:
+        """Every registered version, newest first within each model; raises `RuntimeError` without an answer."""
+        from mlflow.exceptions import MlflowException
+
+        client = self.client()
+        try:
+            aliases = {model.name: dict(model.aliases) for model in client.search_registered_models()}
+            found = [_described(client, version, aliases) for version in client.search_model_versions()]
+        except (MlflowException, OSError) as error:
+            raise RuntimeError(
+                f"MLflow at {self.tracking_uri} does not answer ({error}); start it, or set MLFLOW_TRACKING_URI"
+            ) from error
+        return sorted(found, key=lambda version: (version.name, -int(version.version)))
+
+    def _experiment_id(self, client: "MlflowClient") -> str:
+        existing = client.get_experiment_by_name(self.experiment)
+        if existing:
+            return str(existing.experiment_id)
+        location = Path(self.artifact_folder).resolve().as_uri() if self.artifact_folder else None
+        return str(client.create_experiment(self.experiment, artifact_location=location))
+
+    @staticmethod
+    def _log(
+        client: "MlflowClient",
+        run_id: str,
+        parameters: Mapping[str, object],
+        curves: Sequence[Point],
+        adapter: Path,
+        figures: Mapping[str, bytes],
+    ) -> None:
+        from mlflow.entities import Metric, Param
+
+        now = int(time.time() * 1000)
+        client.log_batch(
+            run_id, params=[Param(key, str(value)[:PARAMETER_LENGTH]) for key, value in parameters.items()]
+        )
+        metrics = [Metric(point.name, point.value, now, point.step) for point in curves]
+        for start in range(0, len(metrics), 1_000):  # the most that one request may carry
+            client.log_batch(run_id, metrics=metrics[start : start + 1_000])
+        client.log_artifacts(run_id, str(adapter), artifact_path="adapter")
+        with tempfile.TemporaryDirectory() as folder:
+            for file_name, data in figures.items():
+                path = Path(folder) / file_name
+                path.write_bytes(data)
+                client.log_artifact(run_id, str(path), artifact_path="figures")
+
+    @staticmethod
+    def _register(client: "MlflowClient", name: str, run_id: str, tags: Mapping[str, str]) -> str:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            client.get_registered_model(name)
+        except MlflowException:
+            client.create_registered_model(name, description="A LoRA adapter that extracts news articles.")
+        source = f"{client.get_run(run_id).info.artifact_uri}/adapter"
+        version = client.create_model_version(name, source, run_id, tags=dict(tags)).version
+        client.set_registered_model_alias(name, CHALLENGER, version)
+        return str(version)
+
+
+def _described(
+    client: "MlflowClient", version: "ModelVersion", aliases: Mapping[str, Mapping[str, str]]
+) -> RegisteredVersion:
+    run_id = version.run_id or ""
+    metrics = client.get_run(run_id).data.metrics if run_id else {}
+    named = aliases.get(version.name, {})
+    return RegisteredVersion(
+        name=version.name,
+        version=str(version.version),
+        aliases=tuple(
+            sorted(alias for alias, number in named.items() if str(number) == str(version.version))
+        ),
+        run_id=run_id,
+        created_s=version.creation_timestamp / 1000,
+        validation_perplexity=metrics.get("best_validation_perplexity"),
+        tags=dict(version.tags),
+    )

@@ -1,0 +1,86 @@
+"""The program that trains: reads its job from Dagster Pipes, reports progress and the outcome.
+
+Belongs here: reading examples and telling Dagster. Does not belong here: training (`ml/training.py`).
+Run by `resources/trainer.py`, never by hand.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dagster_pipes import PipesContext, open_dagster_pipes
+
+from ml.model_card import CardFacts
+from ml.records import Example, Split
+from resources.store import Store
+from resources.trainer import CurvePoint, TrainingJob, TrainingOutcome
+
+
+def main() -> None:
+    """Train the job that Dagster handed over."""
+    with open_dagster_pipes() as pipes:
+        job = TrainingJob.model_validate(pipes.extras["job"])
+        pipes.report_custom_message(_train(job, pipes).model_dump(mode="json"))
+
+
+def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:
+    from ml.training import train
+
+    examples = _examples(job)
+    result = train(
+        job.experiment,
+        train=examples[Split.TRAIN],
+        validation=examples[Split.VALIDATION],
+        output_dir=Path(job.output_dir),
+        cache_dir=Path(job.cache_dir),
+        on_log=lambda values: pipes.log.info(_line(values)),
+        card=CardFacts(
+            source=job.source,
+            corpus_version=job.corpus_version,
+            split_version=job.split_version,
+            fundus_version=job.fundus_version,
+            test_publishers=len({example.publisher for example in examples[Split.TEST]}),
+            git_commit=job.git_commit,
+        ),
+    )
+    curves = [
+        CurvePoint(name=name, step=record.step, value=value)
+        for record in result.history
+        for name, value in vars(record).items()
+        if name != "step" and value is not None
+    ]
+    return TrainingOutcome(
+        adapter_dir=str(result.adapter_dir),
+        adapter_sha256=result.adapter_sha256,
+        steps=result.steps,
+        best_step=result.best_step,
+        validation_perplexity=result.best_validation_perplexity,
+        seconds=result.seconds,
+        tokens=result.tokens,
+        peak_mib=result.peak_mib,
+        truncated_examples=result.truncated_examples,
+        train_pages=len(examples[Split.TRAIN]),
+        validation_pages=len(examples[Split.VALIDATION]),
+        curves=curves,
+    )
+
+
+def _examples(job: TrainingJob) -> dict[Split, list[Example]]:
+    """The examples by split; raises `RuntimeError` where the training set changed since the job was made."""
+    store = Store(uri=job.store_uri)
+    found = store.version("training_sets", task=job.experiment.task)
+    if found != job.training_set:
+        raise RuntimeError(
+            f"the training set is {found}, the job was made for {job.training_set}; materialise the model again"
+        )
+    examples: dict[Split, list[Example]] = {split: [] for split in Split}
+    for example in store.rows("training_sets", Example, task=job.experiment.task):
+        examples[Split(example.split)].append(example)
+    return examples
+
+
+def _line(values: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Decoding with adapters that learnt two pages by heart, so that what they write is known."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch  # noqa: TID253
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ml.article import Article, Body, Section
+from ml.decoding import Generation, LoadedModel, generate, load_adapter, predict, to_article
+from ml.experiments import EXPERIMENTS, Task
+from ml.model_card import CardFacts
+from ml.records import Example, Prediction
+from ml.training import train
+
+CARD = CardFacts(
+    source="demo",
+    corpus_version="c",
+    split_version="s",
+    fundus_version="f",
+    test_publishers=0,
+    git_commit=None,
+)
+ARTICLE = Article(title="Rain", body=Body(sections=(Section(paragraphs=("Rain fell.", "It stopped.")),)))
+PAGES = {
+    "plaintext": ("Rain fell on Köln.", "The match ended."),
+    "json": (ARTICLE.to_json(), '{"title":"Cut'),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """Layers this small wait for each other on two busy cores, five times as long as they compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def example(number: int, page: str, target: str) -> Example:
+    return Example(
+        page_id=f"{number:016x}",
+        url=f"https://gazette.example/{number}",
+        publisher="gazette",
+        language="en",
+        split="test",
+        input=page,
+        target=target,
+    )
+
+
+def pages(task: Task) -> list[Example]:
+    rain, match = PAGES[task]
+    return [example(1, "<h1>Rain</h1><p>Rain</p>", rain), example(2, "<h1>Match</h1>", match)]
+
+
+def learn_by_heart(task: Task, folder: Path) -> LoadedModel:
+    experiment = EXPERIMENTS[f"tiny-{task}"].model_copy(
+        update={
+            "batch_size": 2,
+            "learning_rate": 2e-2,
+            "max_steps": 120,
+            "eval_every": 120,
+            "save_every": 120,
+            "max_output_tokens": 96,
+            "contrastive_weight": 0.0,
+        }
+    )
+    result = train(
+        experiment,
+        train=pages(task),
+        validation=pages(task),
+        output_dir=folder / "run",
+        cache_dir=folder,
+        card=CARD,
+    )
+    assert result.best_validation_perplexity < 1.2
+    return load_adapter(result.adapter_dir, folder)
+
+
+@pytest.fixture(scope="module")
+def plaintext(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    return learn_by_heart("plaintext", tmp_path_factory.mktemp("plaintext"))
+
+
+@pytest.fixture(scope="module")
+def structured(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    return learn_by_heart("json", tmp_path_factory.mktemp("json"))
+
+
+def predictions(model: LoadedModel, examples: list[Example], **settings: object) -> list[Prediction]:
+    experiment = model.experiment.model_copy(update=settings)
+    return list(predict(model, examples, experiment, extractor="tiny", max_new_tokens=96))
+
+
+def written(generation: Generation) -> tuple[str, bool, int]:
+    return generation.text, generation.truncated, generation.new_tokens
+
+
+def test_the_model_writes_what_it_learnt_and_stops(plaintext: LoadedModel) -> None:
+    for page in pages("plaintext"):
+        generation = generate(plaintext, page.input, plaintext.experiment, max_new_tokens=50)
+        assert generation.text == page.target
+        assert not generation.truncated
+        assert 3 < generation.new_tokens < 10
+        assert generation.seconds > 0
+
+
+def test_the_length_limit_cuts_and_is_flagged(plaintext: LoadedModel) -> None:
+    generation = generate(plaintext, pages("plaintext")[0].input, plaintext.experiment, max_new_tokens=2)
+    assert written(generation) == ("Rain fell", True, 2)
+
+
+def test_decoding_is_greedy_hence_repeatable(plaintext: LoadedModel) -> None:
+    page = "<p>Something unseen: teams, rivers, laws.</p>"
+    first = generate(plaintext, page, plaintext.experiment, max_new_tokens=12)
+    torch.manual_seed(1)
+    assert written(first) == written(generate(plaintext, page, plaintext.experiment, max_new_tokens=12))
+
+
+@pytest.mark.parametrize("page", [*(page.input for page in pages("plaintext")), "<p>unseen rain, rain</p>"])
+def test_prompt_lookup_writes_the_same(page: str, plaintext: LoadedModel) -> None:
+    looking_up = plaintext.experiment.model_copy(update={"prompt_lookup_tokens": 4, "decode_batch_size": 1})
+    for limit in (3, 40):
+        plain = generate(plaintext, page, plaintext.experiment, max_new_tokens=limit)
+        assert written(generate(plaintext, page, looking_up, max_new_tokens=limit)) == written(plain)
+
+
+def test_predictions_come_in_order_with_the_pages_names(plaintext: LoadedModel) -> None:
+    found = predictions(plaintext, pages("plaintext"))
+    assert [prediction.text for prediction in found] == list(PAGES["plaintext"])
+    assert [prediction.url for prediction in found] == [page.url for page in pages("plaintext")]
+    for prediction in found:
+        assert (prediction.extractor, prediction.json, prediction.error) == ("tiny", None, None)
+        assert not prediction.truncated
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 16])
+def test_batches_write_what_single_pages_write(size: int, plaintext: LoadedModel) -> None:
+    examples = [*pages("plaintext"), example(3, "<p>unseen</p>" * 20, ""), *pages("plaintext")]
+    alone = [generate(plaintext, page.input, plaintext.experiment, max_new_tokens=96) for page in examples]
+    found = predictions(plaintext, examples, decode_batch_size=size)
+    assert [prediction.text for prediction in found] == [generation.text.strip() for generation in alone]
+    assert [prediction.truncated for prediction in found] == [generation.truncated for generation in alone]
+
+
+def test_predictions_are_made_as_they_are_asked_for(plaintext: LoadedModel) -> None:
+    taken = []
+
+    def source() -> Iterator[Example]:
+        for page in pages("plaintext") * 50:
+            taken.append(page)
+            yield page
+
+    experiment = plaintext.experiment.model_copy(update={"decode_batch_size": 2})
+    next(predict(plaintext, source(), experiment, extractor="tiny", max_new_tokens=4))
+    assert len(taken) == 2
+
+
+def test_a_page_that_is_refused_is_a_recorded_failure_and_the_others_go_on(plaintext: LoadedModel) -> None:
+    rain, match = pages("plaintext")
+    examples = [rain, example(3, "word " * 40, ""), match]
+    found = predictions(plaintext, examples, overlong="refuse", max_input_tokens=20)
+    assert [prediction.text for prediction in found] == [rain.target, "", match.target]
+    assert found[1].error is not None
+    assert "the page has 41 tokens, tiny-plaintext takes at most 20" in found[1].error
+    assert found[1].url == "https://gazette.example/3"
+
+
+def test_valid_json_becomes_the_articles_text(structured: LoadedModel) -> None:
+    prediction, _ = predictions(structured, pages("json"))
+    assert prediction.json == ARTICLE.to_json()
+    assert prediction.text == "Rain fell.\n\nIt stopped."
+    assert prediction.error is None
+
+
+def test_invalid_json_is_kept_as_written_beside_its_error(structured: LoadedModel) -> None:
+    _, prediction = predictions(structured, pages("json"))
+    assert prediction.json == '{"title":"Cut'
+    assert prediction.text == ""
+    assert prediction.error is not None
+    assert prediction.error.startswith("not a JSON article")
+
+
+def test_no_pages_no_predictions(plaintext: LoadedModel) -> None:
+    assert predictions(plaintext, []) == []
+
+
+def test_a_folder_without_an_adapter_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{tmp_path} is no adapter of ours: expected experiment.json"):
+        load_adapter(tmp_path, tmp_path)
+
+
+def test_canonical_json_is_an_article() -> None:
+    assert to_article(ARTICLE.to_json()) == ARTICLE
+    assert to_article(Article().to_json()) == Article()
+
+
+def changed(**fields: object) -> str:
+    return json.dumps(json.loads(ARTICLE.to_json()) | fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "mismatch"),
+    [
+        ("", "text: Invalid JSON"),
+        ("{}", "title: missing; authors: missing; publishing_date: missing; and 3 more"),
+        ("null", "text: "),
+        (ARTICLE.to_json()[:-1], "text: Invalid JSON"),
+        (ARTICLE.to_json() + "}", "text: Invalid JSON"),
+        (str(json.loads(ARTICLE.to_json())), "text: Invalid JSON"),  # a Python repr is no JSON
+        (changed(free_access="yes"), "free_access: "),
+        (changed(title=7), "title: "),
+        (changed(title=""), "title: "),
+        (changed(extra=1), "extra: "),
+        (changed(publishing_date="yesterday"), "publishing_date"),
+        (changed(body={"summary": []}), "body.sections: missing"),
+        (
+            changed(body={"summary": [], "sections": [{"headline": []}]}),
+            "body.sections.0.paragraphs: missing",
+        ),
+    ],
+)
+def test_what_is_not_an_article_says_where(text: str, mismatch: str) -> None:
+    with pytest.raises(ValueError, match="not a") as error:
+        to_article(text)
+    assert mismatch in str(error.value)
+
+
+def test_errors_do_not_quote_the_page() -> None:
+    with pytest.raises(ValueError, match="not a JSON article") as error:
+        to_article(changed(free_access="a sentence of the publisher"))
+    assert "sentence" not in str(error.value)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda text: text.strip())
+
+
+@given(title=st.none() | TEXTS, paragraphs=st.lists(TEXTS))
+def test_every_canonical_article_is_read_back(title: str | None, paragraphs: list[str]) -> None:
+    article = Article(title=title, body=Body(sections=(Section(paragraphs=tuple(paragraphs)),)))
+    assert to_article(article.to_json()) == article

@@ -8,7 +8,6 @@ import dagster as dg
 
 from pipeline import partitions
 from resources.crawl import Crawl
-from resources.fundus.rules import rules_version
 
 
 @dg.observable_source_asset(
@@ -18,7 +17,6 @@ from resources.fundus.rules import rules_version
     "release that changes no rule changes nothing here.",
 )
 def fundus_rules(context: dg.OpExecutionContext, crawl: Crawl) -> dg.DataVersionsByPartition:
-    known = context.instance.get_dynamic_partitions(partitions.publishers.name or "")
-    return dg.DataVersionsByPartition(
-        {key: rules_version(crawl.catalogue, key) for key in known if key in crawl.catalogue}
-    )
+    known = set(context.instance.get_dynamic_partitions(partitions.publishers.name or ""))
+    versions = crawl.rules_versions()
+    return dg.DataVersionsByPartition({key: version for key, version in versions.items() if key in known})

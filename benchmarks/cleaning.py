@@ -17,7 +17,6 @@ from pathlib import Path
 from statistics import mean, median
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
-from fundus import PublisherCollection
 from rapidfuzz.distance import LCSseq
 from rich.console import Console
 from rich.table import Table
@@ -63,6 +62,8 @@ class Cleaning:
 
 def samples(data: Path) -> Iterator[Sample]:
     """Every distinct page of the folder from which Fundus extracts a body."""
+    from fundus import PublisherCollection
+
     rows = [json.loads(line) for line in (data / "manifest.jsonl").read_text().splitlines()]
     wanted = {(row["warc"], row["url"]): row for row in rows if not row["duplicate"]}
     publishers = {publisher.__name__: publisher for publisher in PublisherCollection}

@@ -5,9 +5,9 @@ parsing, or how blocks are written down (`ml/page.py`).
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeAlias
 
 from selectolax.lexbor import LexborNode
 
@@ -59,7 +59,12 @@ _POSITIONAL = tag_set(
 )
 _TELLING_NAME = re.compile(r"(?=.*[a-z]{4})[a-z_-]+")
 _STATEMENTS = tag_set("meta script time title")
-_OF_INTEREST = BOUNDARIES | _STATEMENTS | {"-text", "a", "br", "b", "strong"}
+_BOLD = tag_set("b strong")
+_ENCLOSING = BOUNDARIES | _BOLD | {"a"}
+_OF_INTEREST = _ENCLOSING | _STATEMENTS | {"br"}
+
+Statement: TypeAlias = tuple[str, LexborNode]
+"""An element that says something outside the visible text, with its tag: meta, title, time or script."""
 
 
 @dataclass(slots=True)
@@ -77,8 +82,9 @@ class _Element:
 class _Reader:
     """Collects the text of the current block and closes it at each boundary."""
 
-    element: _Element | None = None
     blocks: list[Block] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    element: _Element | None = None
     parts: list[str] = field(default_factory=list)
     characters: int = 0
     linked: int = 0
@@ -89,29 +95,46 @@ class _Reader:
 
     def add_text(self, text: str) -> None:
         self.parts.append(text)
-        if not text.isspace():
-            size = len(text.strip())
-            self.characters += size
-            self.linked += size if self.links_open else 0
-            self.bold += size if self.bold_open else 0
-            self.after_break = False
+        if text.isspace():
+            return
+        size = len(text.strip())
+        self.characters += size
+        if self.links_open:
+            self.linked += size
+        if self.bold_open:
+            self.bold += size
+        self.after_break = False
 
-    def break_line(self) -> None:
+    def begin(self, tag: str, node: LexborNode) -> None:
+        if tag in BOUNDARIES:
+            self._end_block()
+            self.element = _Element(tag, node, self.element)
+        elif tag == "a":
+            self.links_open += 1
+        elif tag in _BOLD:
+            self.bold_open += 1
+        elif tag == "br":
+            self._break_line()
+        else:
+            self.statements.append((tag, node))
+
+    def end(self, tag: str) -> None:
+        if tag in BOUNDARIES:
+            self._end_block()
+            self.element = self.element.parent if self.element else None
+        elif tag == "a":
+            self.links_open -= 1
+        else:
+            self.bold_open -= 1
+
+    def _break_line(self) -> None:
         """A line break is a space, two in a row end a paragraph."""
         if self.after_break:
-            self.end_block()
+            self._end_block()
         self.parts.append(" ")
         self.after_break = True
 
-    def open(self, tag: str, node: LexborNode) -> None:
-        self.end_block()
-        self.element = _Element(tag, node, self.element)
-
-    def close(self) -> None:
-        self.end_block()
-        self.element = self.element.parent if self.element else None
-
-    def end_block(self) -> None:
+    def _end_block(self) -> None:
         if self.characters and self.element:
             self.blocks.append(self._block(self.element))
             self.characters = self.linked = self.bold = 0
@@ -130,56 +153,39 @@ class _Reader:
         )
 
 
-def read(root: LexborNode) -> tuple[list[Block], list[tuple[str, LexborNode]]]:
-    """The blocks under `root` in reading order, and the elements that state something: (tag, node) of each."""
-    reader = _Reader()
-    statements: list[tuple[str, LexborNode]] = []
-    for tag, node in _events(root):
-        if tag == "-text":
-            reader.add_text(node.text_content or "") if node else None
-        elif tag in BOUNDARIES:
-            reader.open(tag, node) if node else reader.close()
-        elif tag == "a":
-            reader.links_open += 1 if node else -1
-        elif tag == "br":
-            reader.break_line() if node else None
-        elif tag in _STATEMENTS:
-            statements += [(tag, node)] if node else []
-        else:
-            reader.bold_open += 1 if node else -1
-    reader.end_block()
-    return reader.blocks, statements
-
-
-def _events(root: LexborNode) -> Iterator[tuple[str, LexborNode | None]]:
-    """(tag, node) where a text or an element of interest begins, (tag, None) where the element ends.
+def read(root: LexborNode) -> tuple[list[Block], list[Statement]]:
+    """The blocks under `root`, and the elements that state something about the page, in reading order.
 
     A loop, not a recursion, because pages nest as deep as they like.
     """
-    node: LexborNode | None = root
+    reader = _Reader()
     open_tags: list[str] = []
+    node: LexborNode | None = root
     while node is not None:
         tag = node.tag or ""
-        if tag in _OF_INTEREST:
-            yield tag, node
+        if tag == "-text":
+            reader.add_text(node.text_content or "")
+        elif tag in _OF_INTEREST:
+            reader.begin(tag, node)
         child = None if tag in SKIPPED else node.first_child
         if child is not None:
             open_tags.append(tag)
             node = child
             continue
-        if tag in _OF_INTEREST and tag != "-text":
-            yield tag, None
+        if tag in _ENCLOSING:
+            reader.end(tag)
         while open_tags and node is not None and node.next is None:
             node = node.parent
-            if (ended := open_tags.pop()) in _OF_INTEREST:
-                yield ended, None
+            if (tag := open_tags.pop()) in _ENCLOSING:
+                reader.end(tag)
         node = node.next if open_tags and node is not None else None
+    return reader.blocks, reader.statements
 
 
 def _hint(element: _Element) -> str:
     seen: _Element | None = element
     for _ in range(_HINT_REACH):
-        if seen is None:
+        if seen is None or seen.tag == "body":  # the body's class is about the whole page
             break
         if hint := _own_hint(seen):
             return hint

@@ -87,17 +87,19 @@ def decode(data: bytes, *, charset: str | None = None) -> str:
 
 
 def text_or_raise(text: str) -> str:
-    """`text` with NULs dropped and lone surrogates replaced; raises `PageError` where it is binary data."""
+    """`text` without its NULs; raises `PageError` where it is binary data that someone decoded."""
     sample = text[:_BINARY_SAMPLE]
     if len(_CONTROL.findall(sample)) > _MAX_CONTROL_SHARE * len(sample) and not _TAG.search(sample):
         raise PageError(Reason.NOT_HTML, f"expected HTML, found binary data that starts with {text[:8]!r}")
-    if "\0" in text:
-        text = text.replace("\0", "")
+    return text.replace("\0", "") if "\0" in text else text
+
+
+def encode(text: str) -> bytes:
+    """UTF-8, with the replacement character for lone surrogates."""
     try:
-        text.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
-    return text
+        return _SURROGATE.sub("\ufffd", text).encode()
 
 
 def _declared(data: bytes, charset: str | None) -> list[str]:

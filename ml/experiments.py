@@ -109,7 +109,7 @@ def _tiny(task: Task) -> Experiment:
         optimizer="adamw_torch",
         learning_rate=1e-2,
         warmup_steps=10,
-        max_steps=200,
+        max_steps=150,
         contrastive_weight=1.0,
         eval_every=50,
         save_every=50,

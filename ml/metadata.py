@@ -13,6 +13,8 @@ from enum import StrEnum
 from html import unescape
 from typing import TypeAlias
 
+from ml.charset import encode
+
 MAX_VALUE_CHARACTERS = 2_000
 _MAX_JSON_LD_NODES = 20_000
 
@@ -221,4 +223,4 @@ def _texts(value: Json) -> Iterator[str]:
         elif isinstance(item, dict):
             waiting.append(item.get("name", item.get("@value")))
         elif item is not None:
-            yield item if isinstance(item, str) else json.dumps(item)
+            yield encode(item).decode() if isinstance(item, str) else json.dumps(item)

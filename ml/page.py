@@ -12,8 +12,8 @@ from itertools import groupby
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ml.blocks import Block, read
-from ml.charset import PageError, decode, text_or_raise
+from ml.blocks import Block, Statement, read
+from ml.charset import PageError, decode, encode, text_or_raise
 from ml.metadata import (
     Candidate,
     Fact,
@@ -69,7 +69,7 @@ def parse_page(html: str | bytes) -> Page:
     text = decode(html) if isinstance(html, bytes) else text_or_raise(html)
     if not text.strip():
         raise PageError(Reason.EMPTY_PAGE, "expected HTML, found an empty page")
-    root = LexborHTMLParser(tame(text)).root
+    root = LexborHTMLParser(encode(tame(text))).root
     blocks, statements = read(root) if root else ([], [])
     json_ld = read_json_ld(node.text() for tag, node in statements if tag == "script" and _is_json_ld(node))
     blocks += _blocks_of_hidden_body(json_ld, blocks)
@@ -89,7 +89,7 @@ def _is_json_ld(script: LexborNode) -> bool:
     return (script.attributes.get("type") or "").strip().lower().startswith("application/ld+json")
 
 
-def _stated_in_tags(statements: list[tuple[str, LexborNode]]) -> Iterator[Candidate]:
+def _stated_in_tags(statements: list[Statement]) -> Iterator[Candidate]:
     """Candidates from `<meta>`, the first `<title>`, and `<time>`, in this order."""
     metas = (meta_candidate(*_name_and_content(node)) for tag, node in statements if tag == "meta")
     titles = [
@@ -115,12 +115,12 @@ def _headings(blocks: Iterable[Block]) -> Iterator[Candidate]:
             yield found
 
 
-def _language(root: LexborNode, json_ld: JsonLd, statements: list[tuple[str, LexborNode]]) -> str | None:
+def _language(root: LexborNode, json_ld: JsonLd, statements: list[Statement]) -> str | None:
     declared = primary_language(root.attributes.get("lang"))
     return declared or json_ld.language or next(filter(None, _locales(statements)), None)
 
 
-def _locales(statements: list[tuple[str, LexborNode]]) -> Iterator[str | None]:
+def _locales(statements: list[Statement]) -> Iterator[str | None]:
     stated = (_name_and_content(node) for tag, node in statements if tag == "meta")
     return (primary_language(content) for name, content in stated if name == "og:locale")
 

@@ -14,7 +14,8 @@ MAX_DEPTH = 1_000  # the worst of 244 real pages has 633 tags open at once, coun
 MAX_FORMATTING = (
     8  # forgotten <b>, <i> …, each of which comes back in every paragraph; two real pages have 13
 )
-MAX_ATTRIBUTES = 512
+MAX_ATTRIBUTES = 1_000
+_FEW_TAGS = 2_000  # even if they all nest, or all come back, the tree stays small
 
 
 def tag_set(names: str) -> frozenset[str]:
@@ -49,7 +50,8 @@ _RAW_TEXT_END = {
 
 def tame(html: str) -> str:
     """`html` itself where it is harmless, else the same text in less markup."""
-    if _OVERLOADED_TAG.search(html) or _nests_too_deep(html):
+    many_tags = html.count("<") > _FEW_TAGS
+    if _OVERLOADED_TAG.search(html) or (many_tags and _nests_too_deep(html)):
         return "".join(_rewritten(html))
     return html
 

@@ -34,6 +34,7 @@ def prepare_home(variables: dict[str, str]) -> Path:
             f"the home {home} cannot be written ({error.strerror}); choose another with --home"
         ) from error
     os.environ.update({**variables, environment.HOME: str(home), "DAGSTER_HOME": str(folder)})
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")  # it announces every table that it creates
     return folder
 
 

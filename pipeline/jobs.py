@@ -5,12 +5,9 @@ Belongs here: named selections of assets. Does not belong here: assets.
 
 import dagster as dg
 
-from pipeline import partitions
-
 refresh_publisher = dg.define_asset_job(
     "refresh_publisher",
     selection=["raw_pages", "articles"],
-    partitions_def=partitions.publishers,
     description="Crawl one publisher and extract its pages.",
 )
 build_corpus = dg.define_asset_job(
@@ -21,13 +18,11 @@ build_corpus = dg.define_asset_job(
 train_model = dg.define_asset_job(
     "train_model",
     selection=["models", "predictions"],
-    partitions_def=partitions.experiments,
     description="Train one experiment, register it and answer the held-out pages.",
 )
 run_baseline = dg.define_asset_job(
     "run_baseline",
     selection=["baseline_predictions"],
-    partitions_def=partitions.baselines,
     description="Answer the held-out pages with a published extractor.",
 )
 evaluate = dg.define_asset_job(

@@ -9,7 +9,6 @@ import dagster as dg
 
 from pipeline import partitions
 from resources.crawl import Crawl
-from resources.fundus.rules import rules_version
 
 FUNDUS_RULES = dg.AssetKey("fundus_rules")
 
@@ -21,7 +20,7 @@ FUNDUS_RULES = dg.AssetKey("fundus_rules")
 )
 def sync_publishers(context: dg.SensorEvaluationContext, crawl: Crawl) -> dg.SensorResult | dg.SkipReason:
     """Publishers that are gone keep their partition: the corpus leaves them out, their pages stay."""
-    versions = {key: rules_version(crawl.catalogue, key) for key in crawl.catalogue}
+    versions = crawl.rules_versions()
     seen: dict[str, str] = json.loads(context.cursor or "{}")
     known = set(context.instance.get_dynamic_partitions(partitions.publishers.name or ""))
     new = sorted(versions.keys() - known)

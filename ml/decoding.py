@@ -9,15 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ml.article import Article
 from ml.backbones import known_deprecations, load_backbone, require_lm_extra
 from ml.datasets import EncodedPrompt, encode_prompt
 from ml.experiments import Experiment
 from ml.records import Example, Prediction
+from ml.training_sets import Task
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -96,19 +97,18 @@ def predict(
 
 
 def to_article(text: str) -> Article:
-    """Read a JSON article strictly: every key there, none besides, no value of another type.
+    """Read what a model wrote as canonical JSON, strictly, as `Article.from_json` does.
 
-    `Article.from_json` alone would fill missing keys with defaults and take "yes" for true, so that `{}`
-    passed for an article. Raises `ValueError` that names the mismatches, without quoting the text.
+    Raises `ValueError` with the first mismatches in one line, fit for `Prediction.error`.
     """
     try:
-        article = Article.model_validate_json(text, strict=True)
+        return Article.from_json(text)
     except ValidationError as error:
-        found = [f"{_path(detail['loc'])}: {detail['msg']}" for detail in error.errors(include_url=False)]
-        raise ValueError(f"not a JSON article: {_abridged(found)}") from error
-    if missing := list(_missing_keys(article, ())):
-        raise ValueError(f"not a complete JSON article: {_abridged([f'{key}: missing' for key in missing])}")
-    return article
+        details = error.errors(include_url=False, include_context=False)
+        found = [f"{'.'.join(map(str, detail['loc'])) or 'text'}: {detail['msg']}" for detail in details]
+        rest = len(found) - _SHOWN_MISMATCHES
+        shown = [*found[:_SHOWN_MISMATCHES], *([f"and {rest} more"] if rest > 0 else [])]
+        raise ValueError(f"not a JSON article: {'; '.join(shown)}") from error
 
 
 def _stored_experiment(adapter_dir: Path) -> Experiment:
@@ -142,7 +142,7 @@ def _encode(example: Example, model: LoadedModel, experiment: Experiment) -> Enc
 def _prediction(
     example: Example, generation: Generation, experiment: Experiment, extractor: str
 ) -> Prediction:
-    json = generation.text if experiment.task == "json" else None
+    json = generation.text if experiment.task is Task.JSON else None
     try:
         text = generation.text.strip() if json is None else to_article(json).plaintext
         error = None if text else "the model wrote no text"
@@ -224,26 +224,3 @@ def _batched(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:
     iterator = iter(examples)
     while batch := list(islice(iterator, size)):
         yield batch
-
-
-def _missing_keys(value: Any, path: tuple[int | str, ...]) -> Iterator[str]:
-    """Paths of the fields that a parsed model did not state."""
-    if isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            if name in value.model_fields_set:
-                yield from _missing_keys(getattr(value, name), (*path, name))
-            else:
-                yield _path((*path, name))
-    elif isinstance(value, tuple):
-        for index, item in enumerate(value):
-            yield from _missing_keys(item, (*path, index))
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location)) or "text"
-
-
-def _abridged(mismatches: list[str]) -> str:
-    shown = "; ".join(mismatches[:_SHOWN_MISMATCHES])
-    rest = len(mismatches) - _SHOWN_MISMATCHES
-    return f"{shown}; and {rest} more" if rest > 0 else shown

@@ -176,8 +176,6 @@ def dataset_files(source: Path) -> list[Path]:
     return files
 
 
-
-
 def html_column(source: Path) -> Iterator[str]:
     """The `html` of every row, in the order in which `import_dataset` reads them."""
     for path in dataset_files(source):

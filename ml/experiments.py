@@ -18,8 +18,7 @@ from pydantic import (
 )
 
 from ml.backbones import BACKBONES
-
-Task = Literal["plaintext", "json"]
+from ml.training_sets import Task
 
 _PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
@@ -74,7 +73,7 @@ class Experiment(BaseModel):
     gradient_checkpointing: bool = True
     loss_chunk_tokens: PositiveInt = 1_024  # target positions whose logits exist at the same time
     decode_batch_size: PositiveInt = 1
-    prompt_lookup_tokens: NonNegativeInt = 0  # tokens guessed ahead by copying from the page; 0 is off
+    prompt_lookup_tokens: NonNegativeInt = 0  # guessed ahead by copying from the page; 0 is off
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -160,7 +159,7 @@ def _experiments(task: Task) -> list[Experiment]:
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (*_experiments("plaintext"), *_experiments("json"))
+    experiment.name: experiment for task in Task for experiment in _experiments(task)
 }
 
 

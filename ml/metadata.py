@@ -92,9 +92,8 @@ _JSON_LD_FACTS = {
     "isAccessibleForFree": Fact.FREE_ACCESS,
 }
 _ARTICLE_TYPE = re.compile(r"(Article|Posting|Report|Review|Critique)$")
-_WRAPPER = re.compile(
-    r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,40}?\*/)|(?:-->|(?://\s*)?\]\]>|;)\s*$", re.DOTALL
-)
+_JSON_START = re.compile(r"[{\[]")
+_DECODER = json.JSONDecoder(strict=False)  # pages have raw line breaks in their strings
 _SAYS_SOMETHING = re.compile(r"\w")
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_]|$)")
 _READ_KEYS = frozenset(_JSON_LD_FACTS) | {"articleBody", "inLanguage"}
@@ -114,15 +113,11 @@ class JsonLd:
 def meta_candidate(name: str, content: str) -> Candidate | None:
     """The candidate that a `<meta>` tag states, if its (lower-case) name is one we know."""
     fact = _META_FACTS.get(name)
-    return _candidate(fact, Source.META, content) if fact else None
+    return candidate(fact, Source.META, content) if fact else None
 
 
 def candidate(fact: Fact, source: Source, value: str) -> Candidate | None:
     """A candidate with its value on one line and not too long; None where the value says nothing."""
-    return _candidate(fact, source, value)
-
-
-def _candidate(fact: Fact, source: Source, value: str) -> Candidate | None:
     text = shorten(" ".join(value.split()))
     if not _SAYS_SOMETHING.search(text) or (fact is Fact.AUTHOR and text.startswith(("http://", "https://"))):
         return None
@@ -150,7 +145,7 @@ def read_json_ld(scripts: Iterable[str]) -> JsonLd:
         for article in articles
         for key, fact in _JSON_LD_FACTS.items()
         for value in _texts(article.get(key))
-        if (found := _candidate(fact, Source.JSON_LD, unescape(value)))
+        if (found := candidate(fact, Source.JSON_LD, unescape(value)))
     ]
     bodies = [unescape(text) for article in articles for text in _texts(article.get("articleBody"))]
     languages = (text for article in articles for text in _texts(article.get("inLanguage")))
@@ -162,13 +157,14 @@ def read_json_ld(scripts: Iterable[str]) -> JsonLd:
 
 
 def _loads(script: str) -> Json:
-    for text in (script, _WRAPPER.sub("", script)):
-        try:
-            loaded: Json = json.loads(text, strict=False)
-        except (ValueError, RecursionError):  # RecursionError: nested a thousand deep, hence no article
-            continue
-        return loaded
-    return None
+    """The first JSON value in a script, without the comment marks and semicolons that some put around it."""
+    text = script.replace("<![CDATA[", "")
+    try:
+        start = _JSON_START.search(text)
+        loaded: Json = _DECODER.raw_decode(text, start.start())[0] if start else None
+    except (ValueError, RecursionError):  # RecursionError: nested a thousand deep, hence no article
+        return None
+    return loaded
 
 
 def _top_nodes(document: Json) -> Iterator[dict[str, Json]]:

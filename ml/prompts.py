@@ -5,7 +5,10 @@ chat template: every backbone is fine-tuned on them, and a template of its own w
 An adapter knows one wording, so changing a prompt means training again.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ml.training_sets import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +19,7 @@ class Prompt:
     after: str
 
 
-PROMPTS: dict[str, Prompt] = {
-    "plaintext": Prompt(before="### Page\n", after="\n\n### Article as plain text\n"),
-    "json": Prompt(before="### Page\n", after="\n\n### Article as JSON\n"),
+PROMPTS: Mapping[Task, Prompt] = {
+    Task.PLAINTEXT: Prompt(before="### Page\n", after="\n\n### Article as plain text\n"),
+    Task.JSON: Prompt(before="### Page\n", after="\n\n### Article as JSON\n"),
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import pyarrow as pa
 
@@ -52,6 +52,15 @@ _ARROW_TYPES: dict[object, pa.DataType] = {
 }
 
 
+def _arrow_field(name: str, annotation: Any) -> pa.Field:
+    """The column of a field; what its annotation says of it becomes the column's description."""
+    description = None
+    if typing.get_origin(annotation) is Annotated:
+        annotation, said = typing.get_args(annotation)
+        description = {"description": said}
+    return pa.field(name, *_arrow_type(annotation), metadata=description)
+
+
 def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
     """The Arrow type of a field annotation, and whether it may be null."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -75,11 +84,9 @@ class Record:
     @classmethod
     @cache
     def schema(cls) -> pa.Schema:
-        """The Arrow schema; nullable exactly where the dataclass says `| None`."""
-        hints = typing.get_type_hints(cls)
-        return pa.schema(
-            [pa.field(f.name, *_arrow_type(hints[f.name])) for f in fields(cls)],
-        )
+        """The Arrow schema; nullable exactly where the dataclass says `| None`, described by its annotations."""
+        hints = typing.get_type_hints(cls, include_extras=True)
+        return pa.schema([_arrow_field(each.name, hints[each.name]) for each in fields(cls)])
 
     @classmethod
     def table(cls, rows: Iterable[Self]) -> pa.Table:
@@ -107,13 +114,13 @@ class Record:
 class RawPage(Record):
     """A page as a source received it. Never changed, never deleted."""
 
-    page_id: str  # the first 16 hex digits of the SHA-256 of `url`
-    url: str  # as requested, without fragment
-    final_url: str  # after redirects
+    page_id: Annotated[str, "the first 16 hex digits of the SHA-256 of `url`"]
+    url: Annotated[str, "as requested, without fragment"]
+    final_url: Annotated[str, "after redirects"]
     publisher: str
     crawl_date: datetime
-    source: str  # web, ccnews, archive or demo
-    origin: str  # the sitemap, feed, WARC file or folder that led to the page
+    source: Annotated[str, "web, ccnews, archive or demo"]
+    origin: Annotated[str, "the sitemap, feed, WARC file or folder that led to the page"]
     fundus_version: str
     html: str
     html_sha256: str
@@ -125,7 +132,7 @@ class SeenUrl(Record):
 
     url: str
     publisher: str
-    same_as: str  # page_id of the stored page
+    same_as: Annotated[str, "page_id of the stored page"]
     crawl_date: datetime
 
 
@@ -146,30 +153,32 @@ class ArticleRow(Record):
     page_id: str
     url: str
     publisher: str
-    family: str  # publishers of one family share a template, so they share a split
+    family: Annotated[str, "publishers of one family share a template, so they share a split"]
     crawl_date: datetime
     fundus_version: str
     rules_version: str
     html_sha256: str
-    reason: str | None  # a `Reason`; None means extracted
-    detail: str | None  # what the extraction said when it failed
+    reason: Annotated[str | None, "a `Reason`; None means extracted"]
+    detail: Annotated[str | None, "what the extraction said when it failed"]
     title: str | None
-    language: str | None  # ISO 639-1
+    language: Annotated[str | None, "ISO 639-1"]
     plaintext: str
-    json: str  # canonical JSON, see `ml/article.py`
-    compact: str  # the page as the model reads it, see `ml/page.py`
-    roles: tuple[str, ...]  # one `Role` per block of the page, by block id
-    input_tokens: int  # of `compact`, SmolLM2's tokenizer
-    text_tokens: int  # of `plaintext`
-    json_tokens: int  # of `json`
-    target_coverage: float  # share of the target's words that `compact` contains, 0 to 1
+    json: Annotated[str, "canonical JSON, see `ml/article.py`"]
+    compact: Annotated[str, "the page as the model reads it, see `ml/page.py`"]
+    roles: Annotated[tuple[str, ...], "one `Role` per block of the page, by block id"]
+    input_tokens: Annotated[int, "of `compact`, SmolLM2's tokenizer"]
+    text_tokens: Annotated[int, "of `plaintext`"]
+    json_tokens: Annotated[int, "of `json`"]
+    target_coverage: Annotated[float, "share of the target's words that `compact` contains, 0 to 1"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusRow(ArticleRow):
     """An article row after the corpus filters: `reason` is final, `duplicate_of` names the original."""
 
-    duplicate_of: str | None  # page_id of the page kept in place of this one, or that this one nearly copies
+    duplicate_of: Annotated[
+        str | None, "page_id of the page kept in place of this one, or that this one nearly copies"
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +187,7 @@ class Assignment(Record):
 
     publisher: str
     family: str
-    split: str  # a `Split`
+    split: Annotated[str, "a `Split`"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +199,8 @@ class Example(Record):
     publisher: str
     language: str | None
     split: str
-    input: str  # compact page
-    target: str  # plaintext or canonical JSON
+    input: Annotated[str, "compact page"]
+    target: Annotated[str, "plaintext or canonical JSON"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,9 +212,9 @@ class Prediction(Record):
     publisher: str
     language: str | None
     extractor: str
-    text: str  # plaintext; empty where the extractor failed
-    json: str | None  # as written by the extractor, valid or not; None for text-only extractors
-    truncated: bool  # the output hit its length limit
+    text: Annotated[str, "plaintext; empty where the extractor failed"]
+    json: Annotated[str | None, "as written by the extractor, valid or not; None for text-only extractors"]
+    truncated: Annotated[bool, "the output hit its length limit"]
     seconds: float
     error: str | None
 
@@ -229,10 +238,10 @@ class ModelRecord(Record):
     experiment: str
     adapter_sha256: str
     adapter_dir: str
-    training_set: str  # content version of the training set
+    training_set: Annotated[str, "content version of the training set"]
     steps: int
     validation_perplexity: float
-    run_id: str  # MLflow
+    run_id: Annotated[str, "MLflow"]
     model_name: str
     model_version: str
 

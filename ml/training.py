@@ -31,6 +31,7 @@ from ml.trainer import PERPLEXITY, ExtractionTrainer, OnLog, with_lora
 
 _WEIGHTS = "adapter_model.safetensors"
 _ADAPTER_CONFIG = "adapter_config.json"
+_UNFINISHED_ADAPTER = ".adapter-"  # of a call that was killed while it published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +79,8 @@ def train(
     """Fine-tune the experiment's backbone and leave the best adapter, with its card, in `output_dir`.
 
     Killed at any moment and called again with the same arguments, it goes on from the last checkpoint
-    and ends with the same weights, bit for bit on a CPU. On a finished `output_dir` it returns the
-    stored result at once. `on_log` gets the numbers of each log: `step` with `loss`, `cross_entropy`,
+    and ends with the same weights, bit for bit on a CPU with as many threads. On a finished `output_dir`
+    it returns the stored result at once. `on_log` gets the numbers of each log: `step` with `loss`, `cross_entropy`,
     `contrastive`, `learning_rate` and `grad_norm`, or `step` with `validation_perplexity`. Steps that a
     resumed run repeats are logged again.
 
@@ -96,7 +97,7 @@ def train(
         text = _card(experiment, card, train, validation, outcome)
         run.publish_adapter(experiment, text, outcome.best_step)
         run.store_result(outcome, _history(state), seconds=time.perf_counter() - started)
-    run.remove_checkpoints()
+    run.clean_up()
     return run.result()
 
 
@@ -142,7 +143,7 @@ class _Run:
     def publish_adapter(self, experiment: Experiment, card: str, step: int) -> None:
         """Copy the adapter of the checkpoint at `step` to `adapter_dir`, with experiment and card."""
         checkpoint = self.checkpoints / f"checkpoint-{step}"
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".adapter-") as unfinished:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=_UNFINISHED_ADAPTER) as unfinished:
             folder = Path(unfinished) / "adapter"
             folder.mkdir()
             shutil.copyfile(checkpoint / _WEIGHTS, folder / _WEIGHTS)
@@ -171,9 +172,10 @@ class _Run:
         stored = TypeAdapter(TrainingResult).validate_json(self.result_file.read_bytes())
         return replace(stored, adapter_dir=self.adapter_dir)
 
-    def remove_checkpoints(self) -> None:
-        """Once the result is stored they are of no use, and each is three times the adapter's size."""
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
+    def clean_up(self) -> None:
+        """Remove what is of no use once the result is stored; a checkpoint is three times the adapter."""
+        for leftover in (self.checkpoints, *self.folder.glob(f"{_UNFINISHED_ADAPTER}*")):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _optimise(

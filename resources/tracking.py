@@ -59,6 +59,7 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
     tracking_uri: str
     artifact_folder: str | None = None  # None where a server decides; a folder for a local file
     experiment: str = "news-crawler-lm"
+    ui: str = "http://127.0.0.1:5000"  # where people look, if the tracking URI is no address of a server
 
     def client(self) -> "MlflowClient":
         """A client of the tracking server and its registry."""
@@ -111,6 +112,12 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
                 f"MLflow at {self.tracking_uri} did not take the report ({error}); it lies in {files[0]}, "
                 f"materialise evaluation_report again once MLflow is back"
             ) from error
+
+    def report_url(self, run_id: str) -> str:
+        """Where the report of a run is shown in MLflow's UI."""
+        base = self.tracking_uri if self.tracking_uri.startswith("http") else self.ui
+        experiment_id = self.client().get_run(run_id).info.experiment_id
+        return f"{base.rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}/artifacts/report/report.html"
 
     def versions(self) -> list[RegisteredVersion]:
         """Every registered version, newest first within each model; raises `RuntimeError` without an answer."""

@@ -52,7 +52,9 @@ def robots_policy(publisher: Publisher) -> RobotsPolicy:
     delay = Protego.parse(text).crawl_delay(agent)
     # Some sites disallow everything, then allow a section again; Fundus tells those apart URL by URL.
     allows_some = any(line.strip().lower().startswith("allow:") for line in text.splitlines())
-    closed = not allows_some and not publisher.robots.can_fetch(agent, publisher.domain.rstrip("/") + "/any-page")
+    closed = not allows_some and not publisher.robots.can_fetch(
+        agent, publisher.domain.rstrip("/") + "/any-page"
+    )
     return RobotsPolicy(
         disallows_all=closed or bool(publisher.robots.disallow_all()),
         disallows_training=publisher.disallows_training,

@@ -32,9 +32,8 @@ def weights(name: str, cache_dir: Path) -> dict[str, torch.Tensor]:
 def hide(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if `module` were not installed."""
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *args: None if name == module else find(name, *args)
-    )
+    for place in ("importlib.util.find_spec", "ml.extras.find_spec"):
+        monkeypatch.setattr(place, lambda name, *rest: None if name == module else find(name, *rest))
 
 
 def test_tiny_is_tiny_and_the_same_whatever_the_seed(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_without_the_extra_the_command_is_named(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hide("peft", monkeypatch)
-    with pytest.raises(RuntimeError, match=r"need peft, .*pip install 'news-crawler-lm\[lm\]'"):
+    with pytest.raises(RuntimeError, match=r"peft is not installed; .*pip install 'news-crawler-lm\[lm\]'"):
         load_backbone(name, cache_dir=tmp_path)
 
 

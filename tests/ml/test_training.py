@@ -216,6 +216,19 @@ def test_the_card_states_data_numbers_and_licence(unbroken: TrainingResult) -> N
     assert "random weights" in card
 
 
+def test_the_cards_example_runs(unbroken: TrainingResult, capsys: pytest.CaptureFixture[str]) -> None:
+    card = (unbroken.adapter_dir / "README.md").read_text()
+    code = card.split("```python\n")[1].split("```")[0]
+    page = unbroken.adapter_dir.parent / "page.html"
+    page.write_text("<html><body><p>Rain fell on the river.</p></body></html>")
+    for named, real in (("this/folder", unbroken.adapter_dir), ("page.html", page)):
+        assert f'Path("{named}")' in code
+        code = code.replace(f'Path("{named}")', f"Path({str(real)!r})")
+    exec(code, {})
+    page.unlink()
+    assert capsys.readouterr().out.endswith("\n")
+
+
 def test_a_finished_run_is_returned_at_once(unbroken: TrainingResult) -> None:
     assert run(unbroken.adapter_dir.parent, crash_at=1) == unbroken
 
@@ -371,6 +384,17 @@ def test_gradient_checkpointing_changes_memory_and_not_the_adapter(tmp_path: Pat
     lean = run(tmp_path / "lean", SMALL.model_copy(update=settings | {"gradient_checkpointing": True}))
     losses = [record.loss for record in plain.history]
     assert [record.loss for record in lean.history] == pytest.approx(losses, rel=1e-5)
+
+
+def test_the_papers_settings_run_on_the_tiny_backbone(tmp_path: Path) -> None:
+    """8-bit Adam, bfloat16, gradient checkpointing, LoRA alone: only the schedule is short."""
+    paper = EXPERIMENTS["news-crawler-lm-plaintext"].model_copy(
+        update={"backbone": "tiny", "warmup_steps": 1, "max_steps": 4, "eval_every": 2, "log_every": 1}
+    )
+    result = run(tmp_path / "run", paper)
+    first, *_, last = result.history
+    assert (result.steps, result.truncated_examples) == (4, 0)
+    assert last.cross_entropy == pytest.approx(first.cross_entropy, abs=0.5)  # a rate of 4e-5 takes longer
 
 
 def test_bfloat16_trains_close_to_float32(tmp_path: Path, unbroken: TrainingResult) -> None:

@@ -11,7 +11,7 @@ run: $(INSTALLED) ## the whole job on the demo newsroom
 	$(BIN)/newslm run
 
 test: $(INSTALLED) ## the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 install: $(INSTALLED) ## .venv with pinned versions and .venv/bin/newslm
 

@@ -85,14 +85,22 @@ def read_warc(path: Path) -> Iterator[ArchivedPage]:
     fault: Exception | None = None
     with path.open("rb") as stream:
         unzipped = _Unzipped(fileobj=stream) if _head(path).startswith(_GZIP) else None
+        held: ArchivedPage | None = None  # until what follows shows that its checksum was right
         try:
             for page in _responses(unzipped or stream, path):
-                found += 1
-                yield page
+                if held:
+                    yield held
+                found, held = found + 1, page
         except (StreamError, EOFError) as error:
             fault = error
+        while unzipped and not unzipped.fault and unzipped.read():
+            pass  # fastwarc may stop at garbage, short of the checksum that tells it from an end
     if unzipped and unzipped.fault:  # the cause of what fastwarc met
         fault = unzipped.fault
+    if held and isinstance(fault, gzip.BadGzipFile):
+        found -= 1
+    elif held:
+        yield held
     if fault or not found:
         raise _broken(path, found, fault) from fault
 

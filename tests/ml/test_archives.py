@@ -1,7 +1,7 @@
 """Archives as they come: whole, cut, mislabelled, empty, and listed well or badly."""
 
 import gzip
-import os
+import random
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def warc_record(
 
 def page(number: int) -> bytes:
     # Random bytes in hex: compressed pages must be large enough that a cut lies inside one.
-    return f"<p>page {number} {os.urandom(20_000).hex()}".encode()
+    return f"<p>page {number} {random.Random(number).randbytes(20_000).hex()}".encode()
 
 
 @pytest.fixture

@@ -82,8 +82,13 @@ def seconds(html: str) -> float:
 @pytest.mark.parametrize("name", BOMBS)
 def test_time_grows_no_faster_than_the_page(name: str) -> None:
     small, large = BOMBS[name](10_000), BOMBS[name](40_000)
+    # Four times the page: four times the time, sixteen if quadratic. Short times are noise, and on a busy
+    # machine the best of a few is the time that the code takes.
     before, after = seconds(small), seconds(large)
-    # Four times the page: four times the time, sixteen if quadratic. Short times are noise.
+    for _ in range(4):
+        if after < max(0.5, 9 * before):
+            break
+        before, after = min(before, seconds(small)), min(after, seconds(large))
     assert after < max(0.5, 9 * before)
     assert after < 5
 

@@ -1,0 +1,123 @@
+"""`kill -9` loses at most what was in memory; wrong settings end a run with what to do."""
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from newslm_command import NEWSLM, newslm, store_of
+
+from ml.records import ArticleRow, RawPage
+from resources.demo.newsroom import articles
+from resources.demo.server import NewsroomServer
+
+
+class TestKilled:
+    """`kill -9` loses at most what was in memory, and the next run goes on."""
+
+    @pytest.fixture
+    def newsroom(self) -> Iterator[NewsroomServer]:
+        with NewsroomServer() as server:
+            yield server
+
+    def run_and_kill(
+        self, home: Path, newsroom: NewsroomServer, when: Callable[[], bool], **variables: str
+    ) -> None:
+        process = subprocess.Popen(
+            [NEWSLM, "run", "--home", str(home), "--experiment", "none", "--publishers", self.publishers],
+            env={**os.environ, "NEWSLM_DEMO_PROXY": newsroom.proxy_url, **variables},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while not when():
+            assert process.poll() is None, "the run ended before it could be killed"
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    publishers = "PhareLibre,GlosDoliny,ShiomiShimpo,CorreoDelValle"
+
+    def finish(self, home: Path, newsroom: NewsroomServer) -> None:
+        answer = newslm(
+            *("run", "--home", str(home), "--experiment", "none", "--publishers", self.publishers),
+            NEWSLM_DEMO_PROXY=newsroom.proxy_url,
+        )
+        assert answer.returncode == 0, answer.stderr
+
+    def stored(self, home: Path) -> Counter[str]:
+        store = store_of(home)
+        keys = store.partitions("raw_pages", "publisher")
+        return Counter(
+            p.url for key in keys for p in store.appended_rows("raw_pages", RawPage, publisher=key)
+        )
+
+    def test_a_killed_crawl_goes_on_without_asking_twice_for_what_is_stored(
+        self, newsroom: NewsroomServer, tmp_path: Path
+    ) -> None:
+        stories = {story.url for key in self.publishers.split(",") for story in articles(key)}
+
+        def asked() -> int:
+            return sum(count for url, count in newsroom.requests.items() if url in stories)
+
+        self.run_and_kill(tmp_path, newsroom, lambda: asked() >= 12)
+        before, asked_before = self.stored(tmp_path), Counter(newsroom.requests)
+        self.finish(tmp_path, newsroom)
+        after = self.stored(tmp_path)
+        assert set(after) >= stories
+        assert max(after.values()) == 1, "nothing is stored twice"
+        assert set(before) <= set(after), "nothing that was stored is lost"
+        again = {url for url in stories if newsroom.requests[url] > asked_before[url]}
+        assert not again & set(before), "what was stored is not asked for again"
+        assert again == stories - set(before)
+
+    def test_a_killed_extraction_is_done_anew(self, newsroom: NewsroomServer, tmp_path: Path) -> None:
+        first = self.publishers.split(",")[0]
+        written = tmp_path / "store" / "articles"
+        self.run_and_kill(
+            tmp_path, newsroom, lambda: written.exists() or bool(self.stored_of(tmp_path, first))
+        )
+        requests = Counter(newsroom.requests)
+        self.finish(tmp_path, newsroom)
+        store = store_of(tmp_path)
+        for key in self.publishers.split(","):
+            rows = [row.page_id for row in store.rows("articles", ArticleRow, publisher=key)]
+            pages = {page.page_id for page in store.appended_rows("raw_pages", RawPage, publisher=key)}
+            assert sorted(rows) == sorted(pages)
+        first_stories = {story.url for story in articles(first)}
+        assert all(newsroom.requests[url] == requests[url] for url in first_stories), (
+            "extracting never crawls"
+        )
+
+    def stored_of(self, home: Path, key: str) -> list[Path]:
+        return list(Path(home, "store", "raw_pages", f"publisher={key}").glob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--publishers", "Morgenblat"], "unknown publisher 'Morgenblat'"),
+        (["--experiment", "huge"], "unknown experiment huge"),
+        (["--source", "ccnews"], "--start"),
+        (["--source", "archive", "--archive", "nowhere.warc.gz", "--experiment", "none"], "nowhere.warc.gz"),
+    ],
+)
+def test_a_wrong_setting_ends_the_run_with_what_to_do(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    answer = newslm("run", "--home", str(tmp_path), *arguments)
+    assert answer.returncode == 1
+    assert words in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    answer = newslm("run", "--home", str(tmp_path / "file" / "home"))
+    assert answer.returncode == 1
+    assert "cannot be written" in answer.stderr

@@ -40,4 +40,7 @@ def defs() -> dg.Definitions:
         schedules=[schedules.weekly_refresh],
         sensors=[sensors.sync_publishers, sensors.automation],
         resources=dict(resources(os.environ)),
+        # A run is one process: its steps depend on each other, and what is heavy runs outside (training) or is
+        # many runs (publishers).
+        executor=dg.in_process_executor,
     )

@@ -56,6 +56,11 @@ def register_publishers(instance: dg.DagsterInstance, keys: Iterable[str]) -> No
         instance.add_dynamic_partitions(name, new)
 
 
+def limit_pools(instance: dg.DagsterInstance, *, crawls: int) -> None:
+    """How many runs may crawl at a time; everything that needs the GPU keeps the default, one."""
+    instance.event_log_storage.set_concurrency_slots("crawl", crawls)
+
+
 def process_tag() -> str:
     """Who runs this run: host and process id."""
     return f"{socket.gethostname()}:{os.getpid()}"

@@ -16,11 +16,12 @@ import typer
 
 from pipeline import environment
 from pipeline.cli.console import DEFAULT_HOME, FAILED, Home, clear_errors, err, settings
-from pipeline.instance import open_instance, prepare_home, register_publishers
+from pipeline.instance import limit_pools, open_instance, prepare_home, register_publishers
 from resources.crawl import SourceName
 from resources.tracking import Tracking
 
 STOP_TIMEOUT_S = 20.0
+PARALLEL_CRAWLS = 4
 
 
 def dev(
@@ -41,7 +42,10 @@ def dev(
         parts = environment.resources(os.environ)
         crawl = parts["crawl"]
         tracking = parts["tracking"]
-        register_publishers(open_instance(), crawl.catalogue)
+        instance = open_instance()
+        register_publishers(instance, crawl.catalogue)
+        # Websites answer side by side; an archive is scanned once, for everyone.
+        limit_pools(instance, crawls=PARALLEL_CRAWLS if crawl.opened().visits_publishers else 1)
     commands = {
         f"Dagster UI  http://127.0.0.1:{dagster_port}": _dagster(dagster_port),
         f"MLflow UI   http://127.0.0.1:{mlflow_port}": _mlflow(mlflow_port, tracking),

@@ -51,7 +51,7 @@ def corpus(config: CorpusConfig, crawl: Crawl, store: Store) -> dg.MaterializeRe
     )
     if not any(row.reason is None for row in rows):
         raise dg.Failure(
-            _nothing_kept(rows), metadata={"retention": record_table(retention(rows))}, allow_retries=False
+            _nothing_kept(rows), metadata={"retention": _retention_table(rows)}, allow_retries=False
         )
     version = store.replace(CORPUS, CorpusRow, rows)
     return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata=_corpus_metadata(rows))
@@ -88,6 +88,16 @@ def _nothing_kept(rows: list[CorpusRow]) -> str:
     )
 
 
+def _retention_table(rows: list[CorpusRow]) -> dg.MarkdownMetadataValue:
+    lines = retention(rows)
+    return mapping_table(
+        [
+            {"publisher": each.publisher, "outcome": each.reason or "kept", "pages": each.count}
+            for each in lines
+        ]
+    )
+
+
 def _corpus_metadata(rows: list[CorpusRow]) -> dict[str, object]:
     kept = [row for row in rows if row.reason is None]
     reasons = Counter(row.reason or "kept" for row in rows)
@@ -100,7 +110,7 @@ def _corpus_metadata(rows: list[CorpusRow]) -> dict[str, object]:
         "retention": mapping_table(
             [{"outcome": name, "pages": count} for name, count in reasons.most_common()]
         ),
-        "retention_by_publisher": record_table(retention(rows)),
+        "retention_by_publisher": _retention_table(rows),
         "languages": picture(language_bars(languages)),
         "tokens": picture(
             token_histogram([row.input_tokens for row in kept], [row.text_tokens for row in kept])

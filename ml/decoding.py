@@ -17,6 +17,7 @@ from ml.article import Article
 from ml.backbones import known_deprecations, load_backbone, require_lm_extra
 from ml.datasets import EncodedPrompt, encode_prompt
 from ml.experiments import Experiment
+from ml.extras import quieten_bitsandbytes
 from ml.records import Example, Prediction
 from ml.training_sets import Task
 
@@ -56,6 +57,7 @@ def load_adapter(adapter_dir: Path, cache_dir: Path) -> LoadedModel:
     """
     experiment = _stored_experiment(adapter_dir)
     require_lm_extra()
+    quieten_bitsandbytes()
     import torch
     from peft import PeftModel
 

@@ -1,8 +1,10 @@
 """Optional dependencies: a clear message in place of an ImportError.
 
-Belongs here: naming the extra that brings a module. Does not belong here: importing it.
+Belongs here: naming the extra that brings a module, and the noise of importing one. Does not belong here:
+importing it.
 """
 
+import logging
 from importlib.util import find_spec
 
 
@@ -14,3 +16,8 @@ def require_extra(extra: str, *modules: str) -> None:
             f"{', '.join(missing)} is not installed; it comes with the extra [{extra}]: "
             f"pip install 'news-crawler-lm[{extra}]' -c constraints.txt"
         )
+
+
+def quieten_bitsandbytes() -> None:
+    """Keep its import from announcing an optional CPU kernel that nothing here uses; call before importing peft."""
+    logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)

@@ -61,6 +61,11 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
     experiment: str = "news-crawler-lm"
     ui: str = "http://127.0.0.1:5000"  # where people look, if the tracking URI is no address of a server
 
+    @property
+    def is_server(self) -> bool:
+        """Whether a tracking server answers, rather than a file being written."""
+        return self.tracking_uri.startswith(("http://", "https://"))
+
     def client(self) -> "MlflowClient":
         """A client of the tracking server and its registry."""
         from mlflow import MlflowClient
@@ -115,7 +120,7 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def report_url(self, run_id: str) -> str:
         """Where the report of a run is shown in MLflow's UI."""
-        base = self.tracking_uri if self.tracking_uri.startswith("http") else self.ui
+        base = self.tracking_uri if self.is_server else self.ui
         experiment_id = self.client().get_run(run_id).info.experiment_id
         return f"{base.rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}/artifacts/report/report.html"
 

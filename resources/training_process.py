@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dagster_pipes import PipesContext, open_dagster_pipes
 
+from ml.extras import quieten_bitsandbytes
 from ml.model_card import CardFacts
 from ml.records import Example, Split
 from resources.store import Store
@@ -23,6 +24,7 @@ def main() -> None:
 
 
 def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:
+    quieten_bitsandbytes()
     from ml.training import train
 
     examples = _examples(job)

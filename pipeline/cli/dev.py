@@ -46,47 +46,25 @@ def dev(
         register_publishers(instance, crawl.catalogue)
         # Websites answer side by side; an archive is scanned once, for everyone.
         limit_pools(instance, crawls=PARALLEL_CRAWLS if crawl.opened().visits_publishers else 1)
-    commands = {
-        f"Dagster UI  http://127.0.0.1:{dagster_port}": _dagster(dagster_port),
-        f"MLflow UI   http://127.0.0.1:{mlflow_port}": _mlflow(mlflow_port, tracking),
-    }
-    for line in commands:
-        err.print(line)
-    raise typer.Exit(_serve(list(commands.values())))
+    commands = [_dagster(dagster_port)]
+    err.print(f"Dagster UI  http://127.0.0.1:{dagster_port}")
+    if tracking.is_server:
+        err.print(f"MLflow UI   {tracking.tracking_uri}", soft_wrap=True)
+    else:
+        commands.append(_mlflow(mlflow_port, tracking))
+        err.print(f"MLflow UI   http://127.0.0.1:{mlflow_port}")
+    raise typer.Exit(_serve(commands))
 
 
 def _dagster(port: int) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "dagster",
-        "dev",
-        "-m",
-        "pipeline.definitions",
-        "-h",
-        "127.0.0.1",
-        "-p",
-        str(port),
-    ]
+    return [sys.executable, *f"-m dagster dev -m pipeline.definitions -h 127.0.0.1 -p {port}".split()]
 
 
 def _mlflow(port: int, tracking: Tracking) -> list[str]:
     where = ["--backend-store-uri", tracking.tracking_uri]
     if tracking.artifact_folder:
         where += ["--artifacts-destination", tracking.artifact_folder]
-    return [
-        sys.executable,
-        "-m",
-        "mlflow",
-        "server",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--workers",
-        "1",
-        *where,
-    ]
+    return [sys.executable, *f"-m mlflow server --host 127.0.0.1 --port {port} --workers 1".split(), *where]
 
 
 def _serve(commands: Sequence[Sequence[str]]) -> int:

@@ -23,10 +23,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from ml.backbones import require_lm_extra
 from ml.baselines.registry import BASELINES
 from ml.evaluation import Summary, summarise
 from ml.experiments import EXPERIMENTS
-from ml.extras import require_extra
 from ml.records import Score
 from pipeline import environment
 from pipeline.cli.console import (
@@ -133,7 +133,7 @@ def _experiments(names: Sequence[str] | None) -> list[str]:
             f"unknown experiment {', '.join(unknown)}; expected {', '.join(EXPERIMENTS)} or none"
         )
     if chosen:
-        require_extra("lm", "torch", "transformers", "peft")
+        require_lm_extra()
     return chosen
 
 

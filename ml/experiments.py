@@ -71,6 +71,7 @@ class Experiment(BaseModel):
     # What it costs.
     precision: Literal["bfloat16", "float32"] = "bfloat16"
     gradient_checkpointing: bool = True
+    cpu_threads: PositiveInt | None = None  # None is all cores; on a CPU, equal weights need an equal number
     loss_chunk_tokens: PositiveInt = 1_024  # target positions whose logits exist at the same time
     decode_batch_size: PositiveInt = 1
     prompt_lookup_tokens: NonNegativeInt = 0  # guessed ahead by copying from the page; 0 is off
@@ -117,6 +118,7 @@ def _tiny(task: Task) -> Experiment:
         overlong="truncate",
         precision="float32",
         gradient_checkpointing=False,
+        cpu_threads=1,  # a second gains a third at best, and costs ten times as long on a busy machine
         decode_batch_size=16,
     )
 

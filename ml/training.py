@@ -193,6 +193,8 @@ def _optimise(
     folder, state = run.latest_checkpoint() or (None, None)
     if state is not None and _is_over(state):
         return state, truncated
+    if experiment.cpu_threads:
+        torch.set_num_threads(experiment.cpu_threads)
     set_seed(experiment.seed)  # LoRA's first weights are drawn from it
     trainer = ExtractionTrainer(
         with_lora(model, experiment),

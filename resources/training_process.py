@@ -4,7 +4,12 @@ Belongs here: reading examples and telling Dagster. Does not belong here: traini
 Run by `resources/trainer.py`, never by hand.
 """
 
-from collections.abc import Mapping
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from dagster_pipes import PipesContext, open_dagster_pipes
@@ -15,12 +20,32 @@ from ml.records import Example, Split
 from resources.store import Store
 from resources.trainer import CurvePoint, TrainingJob, TrainingOutcome
 
+PARENT_CHECK_S = 0.5
+
 
 def main() -> None:
     """Train the job that Dagster handed over."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     with open_dagster_pipes() as pipes:
         job = TrainingJob.model_validate(pipes.extras["job"])
-        pipes.report_custom_message(_train(job, pipes).model_dump(mode="json"))
+        with _sole_process_in(Path(job.output_dir)):
+            pipes.report_custom_message(_train(job, pipes).model_dump(mode="json"))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it is gone: a killed run must not leave a training behind."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_S)
+    os._exit(1)
+
+
+@contextmanager
+def _sole_process_in(folder: Path) -> Iterator[None]:
+    """Hold the folder for this process; wait for one that is still ending. The system lets go when it dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:

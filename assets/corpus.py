@@ -13,7 +13,7 @@ from assets.crawl import ARTICLES
 from assets.presentation import definition_metadata, mapping_table, picture, record_table
 from ml.corpus import CorpusRules, build_corpus, retention, unaccounted
 from ml.plots import language_bars, reason_bars, token_histogram
-from ml.records import ArticleRow, Assignment, CorpusRow, CrawlPolicy, Example
+from ml.records import ArticleRow, Assignment, CorpusRow, CrawlPolicy, Example, PageFacts
 from ml.splits import PageSplit, SplitSizes, assign, check_disjoint, split_pages, tally
 from ml.training_sets import Task, build_examples
 from resources.crawl import Crawl
@@ -124,7 +124,7 @@ def _corpus_metadata(rows: list[CorpusRow]) -> dict[str, object]:
 )
 def corpus_accounts_for_every_page(crawl: Crawl, store: Store, warehouse: Warehouse) -> dg.AssetCheckResult:
     read = Counter(row.publisher for row in _article_rows(crawl, store))
-    faults = unaccounted(read, retention(store.rows(CORPUS, CorpusRow)))
+    faults = unaccounted(read, retention(store.rows(CORPUS, PageFacts)))
     total = warehouse.query("select count(*) as n from corpus")["n"][0].as_py()
     return dg.AssetCheckResult(
         passed=not faults and total == read.total(),
@@ -156,15 +156,7 @@ class SplitConfig(dg.Config):
 def splits(config: SplitConfig, store: Store) -> dg.MaterializeResult:
     kept = _kept(store)
     sizes = SplitSizes(**config.model_dump(exclude={"seed"}))
-    ledger = list(store.rows(LEDGER, Assignment)) if store.version(LEDGER) else []
-    assignments = assign(
-        {row.publisher: row.family for row in kept},
-        ledger,
-        sizes=sizes,
-        seed=config.seed,
-        pages=Counter(row.publisher for row in kept),
-    )
-    store.replace(LEDGER, Assignment, assignments)
+    assignments = _assigned(kept, store, sizes, config.seed)
     pages = split_pages(kept, assignments, sizes=sizes, seed=config.seed)
     version = store.replace(PAGE_SPLITS, PageSplit, pages)
     publishers = Counter(line.split for line in assignments)
@@ -177,6 +169,21 @@ def splits(config: SplitConfig, store: Store) -> dg.MaterializeResult:
             "ledger": record_table(assignments),
         },
     )
+
+
+def _assigned(kept: list[PageFacts], store: Store, sizes: SplitSizes, seed: int) -> list[Assignment]:
+    """The ledger with the corpus' publishers in it, written back before another run can read it."""
+    with store.lock(LEDGER):
+        ledger = list(store.rows(LEDGER, Assignment)) if store.version(LEDGER) else []
+        assignments = assign(
+            {row.publisher: row.family for row in kept},
+            ledger,
+            sizes=sizes,
+            seed=seed,
+            pages=Counter(row.publisher for row in kept),
+        )
+        store.replace(LEDGER, Assignment, assignments)
+    return assignments
 
 
 @dg.asset_check(
@@ -193,8 +200,8 @@ def splits_are_disjoint(store: Store) -> dg.AssetCheckResult:
     )
 
 
-def _kept(store: Store) -> list[CorpusRow]:
-    return [row for row in store.rows(CORPUS, CorpusRow) if row.reason is None]
+def _kept(store: Store) -> list[PageFacts]:
+    return [row for row in store.rows(CORPUS, PageFacts) if row.reason is None]
 
 
 @dg.asset(

@@ -9,7 +9,7 @@ from collections import Counter
 import dagster as dg
 import pyarrow.compute as pc
 
-from assets.presentation import definition_metadata, mapping_table
+from assets.presentation import bullet_list, definition_metadata, mapping_table
 from ml.records import ArticleRow, RawPage
 from pipeline import partitions
 from resources.crawl import Crawl
@@ -48,6 +48,9 @@ def raw_pages(context: dg.AssetExecutionContext, crawl: Crawl, store: Store) -> 
             "duplicates": count.duplicates,
             "beyond_limit": count.dropped,
             "not_crawled": count.skipped or "",
+            "faults": bullet_list(count.faults),
+            "pages_of_unknown_hosts": sum(count.unknown_hosts.values()),
+            "unknown_hosts": mapping_table([{"host": h, "pages": n} for h, n in count.unknown_hosts.items()]),
             "stored_in_this_pass": mapping_table(others),
         },
     )

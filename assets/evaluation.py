@@ -27,7 +27,7 @@ SCORES = "scores"
 
 @dg.asset(
     partitions_def=partitions.experiments,
-    deps=["models", "splits"],
+    deps=["models", "corpus", "splits"],
     group_name="evaluation",
     kinds={"pytorch", "parquet"},
     pool="gpu",
@@ -44,8 +44,6 @@ def predictions(context: dg.AssetExecutionContext, store: Store, trainer: Traine
 
     def answer(is_open: Callable[[str], bool]) -> Iterable[Prediction]:
         examples = [example for example in test.examples(EXPERIMENTS[name].task) if is_open(example.page_id)]
-        if not examples:
-            return []
         model = load_adapter(Path(record.adapter_dir), cache_dir=Path(trainer.cache_dir))
         return predict(model, examples, EXPERIMENTS[name], extractor=name)
 
@@ -54,7 +52,7 @@ def predictions(context: dg.AssetExecutionContext, store: Store, trainer: Traine
 
 @dg.asset(
     partitions_def=partitions.baselines,
-    deps=["splits"],
+    deps=["corpus", "splits"],
     group_name="evaluation",
     kinds={"python", "parquet"},
     metadata=definition_metadata(Prediction),
@@ -67,7 +65,8 @@ def baseline_predictions(context: dg.AssetExecutionContext, store: Store) -> dg.
     def answer(is_open: Callable[[str], bool]) -> Iterable[Prediction]:
         return run_baseline(baseline, (page for page in test.raw_pages() if is_open(page.page_id)))
 
-    return _answered(test.complete(baseline.name, "released", answer))
+    baseline.require_installed()
+    return _answered(test.complete(baseline.name, baseline.version or "", answer))
 
 
 def _answered(rows: list[Prediction]) -> dg.MaterializeResult:
@@ -85,7 +84,7 @@ def _answered(rows: list[Prediction]) -> dg.MaterializeResult:
 
 
 @dg.asset(
-    deps=[predictions, baseline_predictions],
+    deps=[predictions, baseline_predictions, "corpus", "splits"],
     group_name="evaluation",
     kinds={"parquet"},
     metadata=definition_metadata(Score),
@@ -112,7 +111,7 @@ def scores(store: Store) -> dg.MaterializeResult:
 
 def complete_answers(store: Store, test: TestSet) -> dict[str, list[Prediction]]:
     """Answers to the whole current test set, by extractor; raises `RuntimeError` where there are none."""
-    candidates = {name: "released" for name in BASELINES} | {
+    candidates = {name: baseline.version or "" for name, baseline in BASELINES.items()} | {
         name: record.adapter_sha256[:16] for name, record in trained_models(store).items()
     }
     answered = {name: test.answers(name, model) for name, model in candidates.items()}

@@ -12,14 +12,14 @@ from assets.corpus import CORPUS, PAGE_SPLITS, TRAINING_SETS
 from assets.presentation import definition_metadata, picture
 from ml.experiments import EXPERIMENTS
 from ml.plots import training_curves
-from ml.records import CurveRecord, ModelRecord
+from ml.records import CurveRecord, Example, ModelRecord
 from pipeline import partitions
 from resources.crawl import Crawl
 from resources.fundus.catalogue import fundus_version
 from resources.provenance import git_commit
 from resources.store import Store
 from resources.tracking import Point, Registered, Tracking
-from resources.trainer import Trainer, TrainingJob, TrainingOutcome
+from resources.trainer import Trainer, TrainingJob, TrainingOutcome, training_version
 
 MODELS, CURVES = "models", "training_curves"
 
@@ -40,7 +40,7 @@ def models(
     job = _job(context.partition_key, crawl, store, trainer)
     outcome = trainer.train(context, job)
     figure = training_curves(outcome.curves)
-    registered = _known(store, job, outcome) or _register(tracking, job, outcome, figure)
+    registered = _register(tracking, job, outcome, figure)
     record = _record(job, outcome, registered)
     curves = [CurveRecord(**point.model_dump()) for point in outcome.curves]
     store.replace(CURVES, CurveRecord, curves, experiment=job.experiment.name)
@@ -60,9 +60,9 @@ def models(
 
 def _job(name: str, crawl: Crawl, store: Store, trainer: Trainer) -> TrainingJob:
     experiment = EXPERIMENTS[name]
-    training_set = store.version(TRAINING_SETS, task=experiment.task)
-    if training_set is None:
+    if store.version(TRAINING_SETS, task=experiment.task) is None:
         raise RuntimeError(f"there is no training set for {name}; materialise training_sets first")
+    training_set = training_version(store.rows(TRAINING_SETS, Example, task=experiment.task))
     return TrainingJob(
         experiment=experiment,
         store_uri=store.uri,
@@ -77,24 +77,13 @@ def _job(name: str, crawl: Crawl, store: Store, trainer: Trainer) -> TrainingJob
     )
 
 
-def _known(store: Store, job: TrainingJob, outcome: TrainingOutcome) -> Registered | None:
-    """The registration of this very adapter, if an earlier run made it."""
-    if store.version(MODELS, experiment=job.experiment.name) is None:
-        return None
-    (record,) = store.rows(MODELS, ModelRecord, experiment=job.experiment.name)
-    if (record.adapter_sha256, record.training_set) != (outcome.adapter_sha256, job.training_set):
-        return None
-    return Registered(run_id=record.run_id, model_name=record.model_name, model_version=record.model_version)
-
-
 def _register(tracking: Tracking, job: TrainingJob, outcome: TrainingOutcome, figure: bytes) -> Registered:
-    made_from = job.model_dump(
-        include={"source", "corpus_version", "split_version", "training_set", "fundus_version"}
-    )
+    made_from = job.model_dump(include={"source", "corpus_version", "split_version", "fundus_version"})
     facts = outcome.model_dump(exclude={"curves", "adapter_dir"})
     return tracking.register_adapter(
         name=job.experiment.name,
         adapter=Path(outcome.adapter_dir),
+        identity={"adapter_sha256": outcome.adapter_sha256, "training_set": job.training_set},
         parameters=job.experiment.model_dump() | facts,
         tags={**made_from, "git_commit": job.git_commit or "unknown"},
         curves=[

@@ -53,7 +53,7 @@ def picture(png: bytes) -> dg.MarkdownMetadataValue:
 
 
 def bullet_list(lines: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """Sentences, one a line."""
+    """Sentences, one a line; empty where there are none."""
     return dg.MetadataValue.md("\n".join(f"- {line}" for line in lines))
 
 

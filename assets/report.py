@@ -7,7 +7,6 @@ the models it judges. Does not belong here: its content and looks (`ml/report/`)
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import dagster as dg
 
@@ -42,14 +41,16 @@ def evaluation_report(crawl: Crawl, store: Store, tracking: Tracking) -> dg.Mate
     judged = trained_models(store)
     content = _content(crawl, store, judged)
     text = render_markdown(content)
-    html_path = store.write_bytes(REPORT_FILE, render_html(content).encode())
-    markdown_path = store.write_bytes(MARKDOWN_FILE, text.encode())
+    files = {REPORT_FILE: render_html(content).encode(), MARKDOWN_FILE: text.encode()}
+    paths = {name: store.write_bytes(name, data) for name, data in files.items()}
+    attached = {paths[name].name: data for name, data in files.items()}
     for record in judged.values():
-        tracking.log_report(record.run_id, [Path(str(html_path)), Path(str(markdown_path))])
+        tracking.log_report(record.run_id, attached)
     summaries = [row for row in content.summaries if row.metric in SHOWN]
     return dg.MaterializeResult(
         metadata={
-            "path": dg.MetadataValue.path(str(html_path)),
+            "dagster/row_count": len(content.predictions),
+            "path": dg.MetadataValue.path(str(paths[REPORT_FILE])),
             **{
                 name: dg.MetadataValue.url(tracking.report_url(record.run_id))
                 for name, record in judged.items()

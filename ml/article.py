@@ -2,7 +2,7 @@
 
 Belongs here: the `Article` value, its plaintext and JSON forms, its JSON Schema and the strict reader.
 Does not belong here: how an article is found in a page (`ml/alignment.py`), or Fundus' own classes
-(`resources/fundus.py` converts them).
+(`resources/fundus/extraction.py` converts them).
 """
 
 import json

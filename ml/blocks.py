@@ -7,19 +7,18 @@ parsing, or how blocks are written down (`ml/page.py`).
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from selectolax.lexbor import LexborNode
 
 from ml.taming import tag_set
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A run of text between two block-level boundaries, inline tags unwrapped.
 
-    `tag` is the nearest block-level element. `hint` is the nearest telling class, id or sectioning tag of it or
-    the elements around it, "" if there is none. `path` lists up to `MAX_PATH` elements around the text, outermost
+    `tag` is the nearest block-level element. `hint` is what the nearest telling class, id or sectioning tag of it or
+    the elements around it says, in at most two words of those that templates share, "" if there is none. `path` lists up to `MAX_PATH` elements around the text, outermost
     first, as "article.story/div/p", with "/b" at its end where all of the text is bold. `link_density` is the share
     of the text's characters inside links, 0 to 1.
     """
@@ -39,9 +38,8 @@ class Block:
 
 MAX_PATH = 10
 _BOLD_STEP = "/b"
-_HINT_REACH = 4  # how far up an element without a telling class borrows one
-_MAX_HINT_CHARACTERS = 20
-_MAX_NAMES = 8
+_HINT_REACH = 3  # how many levels up an element without a telling class borrows one
+_MAX_NAMES_CHARACTERS = 160  # of a class attribute; what tells comes first
 
 BOUNDARIES = tag_set(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption "
@@ -53,11 +51,18 @@ SKIPPED = tag_set(
     "textarea input button title meta noframes noembed"
 )
 _SECTIONS = tag_set("article aside blockquote figure footer header main nav")
-# No digits: names like "css-1x2y3z", "col-8" and "mt-4" tell nothing.
-_POSITIONAL = tag_set(
-    "active clearfix container container-fluid content even first inner item last left odd outer right wrapper"
+# What class names of news pages have in common. All else in them is layout, a brand or a hash: many tokens for
+# nothing that holds on the next publisher's pages.
+_HINT_WORDS = tag_set(
+    "abstract advert aside anzeige article author autor banner bio blockquote blog body breadcrumb byline caption card "
+    "category chapo comment consent cookie copyright credit date deck description dialog dossier editor entry excerpt "
+    "fact figcaption figure footer form gallery header heading headline image info infobox ingress intro kicker label "
+    "lead lede legal live login main media menu meta modal most name nav news newsletter overline paragraph paywall "
+    "perex photo popular post preface premium promo publish quote read recommend related reporter ressort search "
+    "section share sidebar signature social source sponsor standfirst story subhead subline subscribe subtitle summary "
+    "tag tagline teaser ticker time title titre titulo topic trending update video vorspann weather widget"
 )
-_TELLING_NAME = re.compile(r"(?=.*[a-z]{4})[a-z_-]+")
+_HINT_WORD = re.compile("|".join(sorted(_HINT_WORDS, key=len, reverse=True)))
 _STATEMENTS = tag_set("meta script time title")
 _BOLD = tag_set("b strong")
 _ENCLOSING = BOUNDARIES | _BOLD | {"a"}
@@ -68,14 +73,34 @@ Statement: TypeAlias = tuple[str, LexborNode]
 
 
 @dataclass(slots=True)
-class _Element:
-    """An open block-level element; hint and path are only worked out if it holds text itself."""
+class _Place:
+    """Where an element stands: elements of one kind side by side share their place, and with it all it says.
+
+    `reach` is how many more levels of elements inside may borrow its hint.
+    """
 
     tag: str
-    node: LexborNode
-    parent: "_Element | None"
-    own_hint: str | None = None
-    path: str | None = None
+    hint: str = ""
+    reach: int = 0
+    path: str = ""
+    above: "_Place | None" = None
+    inside: "dict[tuple[str, str], _Place]" = field(default_factory=dict)
+
+    def of(self, tag: str, attributes: dict[str, str | None]) -> "_Place":
+        """The place of an element inside this one."""
+        kind = (tag, _own_hint(tag, attributes))
+        if (place := self.inside.get(kind)) is None:
+            place = self.inside[kind] = self._new(*kind)
+        return place
+
+    def _new(self, tag: str, hint: str) -> "_Place":
+        step = f"{tag}.{hint}" if hint and hint != tag else tag
+        path = f"{_without_surplus(self.path)}/{step}" if self.path else step
+        if tag == "body":  # its class is about the whole page
+            return _Place(tag, path=path, above=self)
+        if hint or not self.reach:
+            return _Place(tag, hint, _HINT_REACH if hint else 0, path, self)
+        return _Place(tag, self.hint, self.reach - 1, path, self)
 
 
 @dataclass(slots=True)
@@ -84,7 +109,7 @@ class _Reader:
 
     blocks: list[Block] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
-    element: _Element | None = None
+    place: _Place = field(default_factory=lambda: _Place(""))
     parts: list[str] = field(default_factory=list)
     characters: int = 0
     linked: int = 0
@@ -94,10 +119,12 @@ class _Reader:
     after_break: bool = False
 
     def add_text(self, text: str) -> None:
-        self.parts.append(text)
         if text.isspace():
+            if self.characters:
+                self.parts.append(" ")
             return
         size = len(text.strip())
+        self.parts.append(text)
         self.characters += size
         if self.links_open:
             self.linked += size
@@ -107,8 +134,9 @@ class _Reader:
 
     def begin(self, tag: str, node: LexborNode) -> None:
         if tag in BOUNDARIES:
-            self._end_block()
-            self.element = _Element(tag, node, self.element)
+            if self.characters:
+                self._end_block()
+            self.place = self.place.of(tag, node.attributes)
         elif tag == "a":
             self.links_open += 1
         elif tag in _BOLD:
@@ -120,8 +148,9 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         if tag in BOUNDARIES:
-            self._end_block()
-            self.element = self.element.parent if self.element else None
+            if self.characters:
+                self._end_block()
+            self.place = self.place.above or self.place
         elif tag == "a":
             self.links_open -= 1
         else:
@@ -131,23 +160,22 @@ class _Reader:
         """A line break is a space, two in a row end a paragraph."""
         if self.after_break:
             self._end_block()
-        self.parts.append(" ")
-        self.after_break = True
+        elif self.characters:
+            self.parts.append(" ")
+            self.after_break = True
 
     def _end_block(self) -> None:
-        if self.characters and self.element:
-            self.blocks.append(self._block(self.element))
-            self.characters = self.linked = self.bold = 0
+        self.blocks.append(self._block(self.place))
+        self.characters = self.linked = self.bold = 0
         self.parts.clear()
         self.after_break = False
 
-    def _block(self, element: _Element) -> Block:
-        path = element.path or _path(element)
+    def _block(self, place: _Place) -> Block:
         return Block(
             id=len(self.blocks),
-            tag=element.tag,
-            hint=_hint(element),
-            path=path + _BOLD_STEP if self.bold == self.characters else path,
+            tag=place.tag,
+            hint=place.hint,
+            path=place.path + _BOLD_STEP if self.bold == self.characters else place.path,
             text=" ".join("".join(self.parts).split()),
             link_density=self.linked / self.characters,
         )
@@ -159,68 +187,50 @@ def read(root: LexborNode) -> tuple[list[Block], list[Statement]]:
     A loop, not a recursion, because pages nest as deep as they like.
     """
     reader = _Reader()
-    open_tags: list[str] = []
+    outer: list[tuple[str, LexborNode | None]] = []  # the tags around `node`, and what follows their elements
     node: LexborNode | None = root
-    while node is not None:
+    while node is not None or outer:
+        if node is None:
+            tag, node = outer.pop()
+            if tag in _ENCLOSING:
+                reader.end(tag)
+            continue
         tag = node.tag or ""
         if tag == "-text":
             reader.add_text(node.text_content or "")
-        elif tag in _OF_INTEREST:
-            reader.begin(tag, node)
-        child = None if tag in SKIPPED else node.first_child
-        if child is not None:
-            open_tags.append(tag)
-            node = child
+            node = node.next
             continue
-        if tag in _ENCLOSING:
-            reader.end(tag)
-        while open_tags and node is not None and node.next is None:
-            node = node.parent
-            if (tag := open_tags.pop()) in _ENCLOSING:
+        if tag in _OF_INTEREST:
+            reader.begin(tag, node)
+        if tag not in SKIPPED and (child := node.first_child) is not None:
+            outer.append((tag, node.next))
+            node = child
+        else:
+            if tag in _ENCLOSING:
                 reader.end(tag)
-        node = node.next if open_tags and node is not None else None
+            node = node.next
     return reader.blocks, reader.statements
 
 
-def _hint(element: _Element) -> str:
-    seen: _Element | None = element
-    for _ in range(_HINT_REACH):
-        if seen is None or seen.tag == "body":  # the body's class is about the whole page
-            break
-        if hint := _own_hint(seen):
-            return hint
-        seen = seen.parent
+def _own_hint(tag: str, attributes: dict[str, str | None]) -> str:
+    """What an element's class, or else its id, or else its tag says; "" if that is nothing."""
+    by_name = ""
+    if attributes:
+        by_name = _telling_words(attributes.get("class")) or _telling_words(attributes.get("id"))
+    return by_name or (tag if tag in _SECTIONS else "")
+
+
+def _telling_words(names: str | None) -> str:
+    return _first_telling_words(names[:_MAX_NAMES_CHARACTERS]) if names else ""
+
+
+@lru_cache(maxsize=16_384)  # the same few names come on every element of a template
+def _first_telling_words(names: str) -> str:
+    """The first and the last word, outermost and innermost, of the first name that has any."""
+    for name in names.lower().split():
+        if words := _HINT_WORD.findall(name):
+            return "-".join(dict.fromkeys((words[0], words[-1])))
     return ""
-
-
-def _own_hint(element: _Element) -> str:
-    if element.own_hint is None:
-        attributes = element.node.attributes
-        names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-        element.own_hint = _telling_name(names) or (element.tag if element.tag in _SECTIONS else "")
-    return element.own_hint
-
-
-@lru_cache(maxsize=16_384)  # the same few class attributes come on every element of a template
-def _telling_name(names: str) -> str:
-    for name in names.lower().split(maxsplit=_MAX_NAMES)[:_MAX_NAMES]:
-        short = name[:_MAX_HINT_CHARACTERS]
-        if short in _SECTIONS or (short not in _POSITIONAL and _TELLING_NAME.fullmatch(short)):
-            return short
-    return ""
-
-
-def _path(element: _Element) -> str:
-    """The path to an element; worked out from the nearest element above that knows its own."""
-    unknown = [element]
-    while (above := unknown[-1].parent) is not None and above.path is None:
-        unknown.append(above)
-    path = above.path if above is not None else None
-    for part in reversed(unknown):
-        hint = _own_hint(part)
-        step = f"{part.tag}.{hint}" if hint and hint != part.tag else part.tag
-        path = part.path = f"{_without_surplus(path)}/{step}" if path else step
-    return path or ""
 
 
 def _without_surplus(path: str) -> str:

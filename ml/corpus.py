@@ -14,7 +14,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from ml.near_duplicates import near_duplicates
-from ml.records import ArticleRow, CorpusRow, Reason, Record
+from ml.records import ArticleRow, CorpusRow, PageFacts, Reason, Record
 
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -201,7 +201,7 @@ class RetentionLine(Record):
     count: int
 
 
-def retention(rows: Iterable[CorpusRow]) -> list[RetentionLine]:
+def retention(rows: Iterable[CorpusRow | PageFacts]) -> list[RetentionLine]:
     """What was kept and why not, per publisher: its kept pages first, then its reasons by name."""
     counts = Counter((row.publisher, row.reason) for row in rows)
     order = sorted(counts, key=lambda fate: (fate[0], fate[1] or ""))

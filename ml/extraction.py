@@ -1,7 +1,7 @@
 """A stored page and its extraction, described as one article row.
 
 Belongs here: every derived field of `ArticleRow` (compact page, roles, tokens, coverage, language) and the
-reasons why a page gives no article. Does not belong here: running an extractor (`resources/fundus.py`) or
+reasons why a page gives no article. Does not belong here: running an extractor (`resources/fundus/extraction.py`) or
 choosing pages for the corpus (`ml/corpus.py`).
 """
 

@@ -8,13 +8,18 @@ import logging
 from importlib.util import find_spec
 
 
+def install_command(extra: str = "") -> str:
+    """What to type, in the folder of the repository, to install an extra in versions that work together."""
+    return f"pip install -c constraints.txt '.[{extra}]'" if extra else "pip install -c constraints.txt ."
+
+
 def require_extra(extra: str, *modules: str) -> None:
     """Raise `RuntimeError` with the command to run where a module of an extra is missing."""
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
         raise RuntimeError(
-            f"{', '.join(missing)} is not installed; it comes with the extra [{extra}]: "
-            f"pip install 'news-crawler-lm[{extra}]' -c constraints.txt"
+            f"not installed: {', '.join(missing)}, of the extra [{extra}]. In the folder of the repository: "
+            f"{install_command(extra)}"
         )
 
 

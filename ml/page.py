@@ -42,6 +42,8 @@ __all__ = [
 
 JSON_LD_HINT = "json-ld"
 _WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
+_CUT_OFF = " .…"  # how a description ends that is cut from the page's text
 # Of the words of JSON-LD's articleBody; with fewer on view, the body is added as blocks. None of 626 real pages needs
 # it: a body for scripts only is rare, but the page would be lost without it.
 _MAX_VISIBLE_SHARE = 0.5
@@ -67,7 +69,7 @@ def parse_page(html: str | bytes) -> Page:
     its body (`NO_BODY`).
     """
     text = decode(html) if isinstance(html, bytes) else text_or_raise(html)
-    if not text.strip():
+    if not text or text.isspace():
         raise PageError(Reason.EMPTY_PAGE, "expected HTML, found an empty page")
     root = LexborHTMLParser(encode(tame(text))).root
     blocks, statements = read(root) if root else ([], [])
@@ -147,13 +149,16 @@ def render_compact(page: Page) -> str:
     `<ul>`. The text is HTML: `render_compact(parse_page(compact))` is `compact` again.
     """
     language = [f"<html lang={page.language}>"] if page.language else []
-    return "\n".join([*language, *_header(page.metadata), *_body(page.blocks)])
+    blocks = list(_without_repeated_labels(_with_links_joined(page.blocks)))
+    return "\n".join([*language, *_header(page.metadata, blocks), *_body(blocks)])
 
 
-def _header(metadata: Metadata) -> Iterator[str]:
+def _header(metadata: Metadata, blocks: Iterable[Block]) -> Iterator[str]:
+    text = "\n".join(block.text for block in blocks)
     for fact in Fact:
         for value in _worth_reading(metadata, fact):
-            yield f'<meta name={fact} content="{escape(value)}">'
+            if fact is not Fact.DESCRIPTION or value.rstrip(_CUT_OFF) not in text:
+                yield f'<meta name={fact} content="{escape(value)}">'
 
 
 def _worth_reading(metadata: Metadata, fact: Fact) -> list[str]:
@@ -164,6 +169,8 @@ def _worth_reading(metadata: Metadata, fact: Fact) -> list[str]:
     ]
     if fact in (Fact.TITLE, Fact.DESCRIPTION):
         return list(dict.fromkeys((*ranked[0], *ranked[1])))[:2] or list(ranked[2])
+    if fact is Fact.MODIFIED and _worth_reading(metadata, Fact.PUBLISHED):
+        return []
     best = next(filter(None, ranked), ())
     if fact in (Fact.AUTHOR, Fact.TOPIC, Fact.SECTION):
         return [shorten("; ".join(best))] if best else []
@@ -171,7 +178,7 @@ def _worth_reading(metadata: Metadata, fact: Fact) -> list[str]:
 
 
 def _body(blocks: Iterable[Block]) -> Iterator[str]:
-    for hint, group in groupby(_with_links_joined(blocks), key=lambda block: block.hint):
+    for hint, group in groupby(blocks, key=lambda block: block.hint):
         lines = [(_written_tag(block), _written_text(block)) for block in group]
         if hint and len(lines) > 1:
             yield from [f"<div class={hint}>", *(_element(tag, text) for tag, text in lines), "</div>"]
@@ -195,6 +202,21 @@ def _with_links_joined(blocks: Iterable[Block]) -> Iterator[Block]:
         hint = first.hint if first.hint == hint else ""
         if texts:
             yield Block(id=first.id, tag="ul", hint=hint, path="", text=" | ".join(texts), link_density=1.0)
+
+
+def _without_repeated_labels(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks without what a template repeats ("Advertisement", "Read more"); dates and headings stay."""
+    seen: set[tuple[str, str]] = set()
+    for block in blocks:
+        label = (block.hint, block.text) if _is_label(block) else None
+        if label not in seen:
+            yield block
+        if label:
+            seen.add(label)
+
+
+def _is_label(block: Block) -> bool:
+    return _written_tag(block) == "div" and not block.is_bold and not _DIGIT.search(block.text)
 
 
 def _is_link(block: Block) -> bool:

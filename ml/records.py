@@ -182,6 +182,20 @@ class CorpusRow(ArticleRow):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PageFacts(Record):
+    """The light columns of a `CorpusRow`, read from the same dataset by what needs no text."""
+
+    page_id: str
+    publisher: str
+    family: str
+    language: str | None
+    reason: str | None
+    duplicate_of: str | None
+    input_tokens: int
+    text_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Assignment(Record):
     """One line of the split ledger: a family's split, kept for ever once given."""
 
@@ -238,7 +252,7 @@ class ModelRecord(Record):
     experiment: str
     adapter_sha256: str
     adapter_dir: str
-    training_set: Annotated[str, "content version of the training set"]
+    training_set: Annotated[str, "content version of the train and validation examples"]
     steps: int
     validation_perplexity: float
     run_id: Annotated[str, "MLflow"]

@@ -28,15 +28,21 @@ _FLAT = tag_set(
     "a area base br col embed hr img input link meta param source track wbr p li dt dd tr td th option optgroup "
     "thead tbody tfoot colgroup"
 )
+_FLAT_TAGS = _FLAT | {f"/{name}" for name in _FLAT}
 _FORMATTING = tag_set("b big code em font i nobr s small strike strong tt u")
 _USEFUL_ATTRIBUTES = tag_set(
     "class id lang href type rel name property itemprop content datetime hidden style role aria-hidden"
 )
 
 # Every quantifier is possessive and every quote may end with the page: a scan never goes back.
-_VALUE = r"""(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>]++)?+)?+"""
-_ATTRIBUTE = re.compile(rf"([^\s>/][^\s=>/]*+){_VALUE}")
-_OVERLOADED_TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:[\s/]*+[^\s>/][^\s=>/]*+{_VALUE}){{{MAX_ATTRIBUTES}}}")
+# White space is spelled out: the regex engine tests a plain set of characters twice as fast as \s.
+_SPACE = r" \t\n\f\r"
+_VALUE = (
+    rf"""(?:[{_SPACE}]*+=[{_SPACE}]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_SPACE}>]++)?+)?+"""
+)
+_NAME = f"[^{_SPACE}>/][^{_SPACE}=>/]*+"
+_ATTRIBUTE = re.compile(f"({_NAME}){_VALUE}")
+_OVERLOADED_TAG = re.compile(f"<[a-zA-Z][^{_SPACE}/>]*+(?:[{_SPACE}/]*+{_NAME}{_VALUE}){{{MAX_ATTRIBUTES}}}")
 _TAG_NAME = re.compile(r"<(/?[a-zA-Z][^\s/>]*)")
 _TOKEN = re.compile(
     r"<(?:!--|(?P<close>/?+)(?P<name>[a-zA-Z][^\s/>]*+)"
@@ -60,18 +66,21 @@ def _nests_too_deep(html: str) -> bool:
     """Count the tags open at each point, which is never less than the depth of the tree."""
     open_tags: defaultdict[str, int] = defaultdict(int)
     depth = formatting = 0
-    for found in _TAG_NAME.findall(html):
-        name = found.lower()
+    for tag in _TAG_NAME.findall(html):
+        if tag in _FLAT_TAGS:
+            continue
+        name = tag.lower()
         step = 1
         if name[0] == "/":
             name, step = name[1:], -1
             if not open_tags[name]:
                 continue
-        if name in _FLAT:
+        elif name in _FLAT:
             continue
         open_tags[name] += step
         depth += step
-        formatting += step if name in _FORMATTING else 0
+        if name in _FORMATTING:
+            formatting += step
         if depth > MAX_DEPTH or formatting > MAX_FORMATTING:
             return True
     return False

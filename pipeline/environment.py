@@ -4,6 +4,7 @@ Belongs here: names, meanings and the resources they make. Does not belong here:
 already has. `newslm` sets these variables from its options; a deployment sets them itself.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
@@ -49,6 +50,9 @@ def resources(environment: Mapping[str, str]) -> Resources:
             f"{HOME} is not set: it names the folder that holds the store, the models and MLflow's files. "
             f"Set it, or start through `newslm run` or `newslm dev`, which do"
         )
+    # MLflow reads these when it is imported: it would announce every table, and report its use to its makers.
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     folder = Path(home).resolve()
     store = Store(uri=environment.get(STORE) or str(folder / "store"))
     crawl = {field: environment[name] for field, name in CRAWL_SETTINGS.items() if environment.get(name)}

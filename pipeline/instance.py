@@ -4,6 +4,7 @@ Belongs here: preparing the folder, registering publishers, closing runs whose p
 belong here: running anything (`whole_job.py`).
 """
 
+import json
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ import dagster as dg
 from pipeline import environment, partitions
 
 CONFIGURATION = Path(__file__).parent / "dagster.yaml"
+SETTINGS = "settings.json"
 PROCESS_TAG = "newslm/process"
 
 
@@ -29,13 +31,23 @@ def prepare_home(variables: dict[str, str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "dagster.yaml").exists():
             shutil.copyfile(CONFIGURATION, folder / "dagster.yaml")
+        kept = {name: value for name, value in variables.items() if name != environment.HOME}
+        (home / SETTINGS).write_text(json.dumps(kept, indent=2))
     except OSError as error:
         raise ValueError(
             f"the home {home} cannot be written ({error.strerror}); choose another with --home"
         ) from error
     os.environ.update({**variables, environment.HOME: str(home), "DAGSTER_HOME": str(folder)})
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")  # it announces every table that it creates
     return folder
+
+
+def last_settings(home: Path) -> dict[str, str]:
+    """The settings that the home was last prepared with; none for a new one."""
+    path = home / SETTINGS
+    if not path.exists():
+        return {}
+    kept: dict[str, str] = json.loads(path.read_text())
+    return kept
 
 
 def open_instance() -> dg.DagsterInstance:

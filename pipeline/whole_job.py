@@ -4,6 +4,7 @@ Belongs here: the order of the steps and what became of each. Does not belong he
 (`cli/run.py`), or the steps themselves, which are Dagster jobs.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ CRAWL, CORPUS, BASELINES, TRAINING, EVALUATION = (
 )
 """The stages of a whole job, in order."""
 
-QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""Failures are outcomes here; their stack traces are kept with the run, in the Dagster UI."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,8 @@ def plan(
         yield Step(stage=BASELINES, job="run_baseline", partition=name)
     for name in experiments:
         yield Step(stage=TRAINING, job="train_model", partition=name)
-    yield Step(stage=EVALUATION, job="evaluate", needed=True)
+    if baselines or experiments:
+        yield Step(stage=EVALUATION, job="evaluate", needed=True)
 
 
 def execute(
@@ -112,13 +115,16 @@ def _run(
 
 
 def _error(result: dg.ExecuteInProcessResult) -> str | None:
-    """The innermost cause of the first failure, in the words of whoever raised it; None on success."""
+    """The first failure in the words of whoever raised it; None on success."""
     if result.success:
         return None
     for event in result.all_events:
-        if event.is_step_failure:
-            error = event.step_failure_data.error
-            while error is not None and error.cause is not None:
-                error = error.cause
-            return error.message.strip() if error else "failed without an error"
+        if event.is_step_failure and (error := event.step_failure_data.error):
+            # Dagster wraps what an asset raised; what that was raised from is already in its message.
+            raised = error.cause if error.cause and error.cls_name.startswith("Dagster") else error
+            return _CLASS_NAME.sub("", raised.message).strip()
     return "failed; see the run in the Dagster UI"
+
+
+_CLASS_NAME = re.compile(r"^[\w.]+: ")
+"""What Python puts before the message of an exception."""

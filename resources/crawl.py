@@ -4,7 +4,7 @@ Belongs here: the settings of a crawl and the source they name. Does not belong 
 (`sources.py`) or where pages go (`harvest.py`).
 """
 
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -29,8 +29,8 @@ class Crawl(dg.ConfigurableResource):  # type: ignore[type-arg]
     max_pages: int = MAX_PAGES
     crawl_disallowing_training: bool = False
     ccnews_server: str = CCNEWS_SERVER
-    ccnews_start: str | None = None  # ISO 8601, of the WARC files; as is the end
-    ccnews_end: str | None = None
+    ccnews_start: str | None = None  # ISO 8601, of the WARC files, in UTC where it names no offset
+    ccnews_end: str | None = None  # likewise; a day (or its midnight) is included to its end
     archive_path: str | None = None
     demo_proxy: str | None = None  # a demo newsroom that is already served
 
@@ -47,7 +47,7 @@ class Crawl(dg.ConfigurableResource):  # type: ignore[type-arg]
         start = _needed(self.ccnews_start, "ccnews", "--start YYYY-MM-DD", "NEWSLM_CCNEWS_START")
         return CCNewsSource(
             start=_date(start),
-            end=_date(self.ccnews_end) if self.ccnews_end else None,
+            end=_last_moment(_date(self.ccnews_end)) if self.ccnews_end else None,
             server_address=self.ccnews_server,
         )
 
@@ -89,7 +89,14 @@ def _existing(path: str) -> Path:
 
 
 def _date(text: str) -> datetime:
+    """A time in UTC without saying so: Fundus compares with naive times."""
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=None)  # Fundus compares with naive dates
+        date = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError(f"{text!r} is no date; expected ISO 8601, such as 2024-03-31") from error
+    return date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date
+
+
+def _last_moment(end: datetime) -> datetime:
+    """The last second of a day that is given without a time; other times as they are."""
+    return end + timedelta(days=1, seconds=-1) if end.time() == time.min else end

@@ -7,7 +7,6 @@ yields (`harvest.py`) or Fundus' crawlers themselves (`fundus/crawlers.py`).
 import abc
 import contextlib
 import hashlib
-import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,17 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from ml.archives import ArchivedPage, is_warc, read_archive
+from ml.archives import HTML_SUFFIXES, URL_LISTS, ArchivedPage, is_warc, read_archive
 from ml.page import PageError, decode
 from resources.fundus.catalogue import Catalogue, demo_catalogue, fundus_catalogue
 
 if TYPE_CHECKING:
     from resources.fundus.crawlers import FetchedPage, RobotsPolicy
 
-logger = logging.getLogger(__name__)
-
 DEFAULT_DELAY_S = 1.0
 CCNEWS_SERVER = "https://data.commoncrawl.org/"
+CCNEWS_BEGINNING = datetime(2016, 8, 1)
+NO_URL = "(no URL listed)"
+_SHOWN_HOSTS = 5  # that a message names
 
 
 class UrlTest(Protocol):
@@ -36,16 +36,27 @@ class UrlTest(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CrawlNotes:
+    """What a crawl came across but could not bring; the source writes it down while it crawls."""
+
+    faults: list[str] = field(default_factory=list)  # of archive files, in words; they are not finished
+    unknown_hosts: Counter[str] = field(default_factory=Counter)  # pages by host that no publisher covers
+
+
+@dataclass(frozen=True, kw_only=True)
 class CrawlRequest:
-    """What a crawl needs to know of the store, so that nothing known is fetched again."""
+    """What a crawl needs to know of the store, so that nothing known is fetched again.
+
+    `on_finished` is told of every archive file that is through, and at last of the archive as a whole.
+    """
 
     keys: Sequence[str]
     max_pages: int  # still wanted of each publisher
     is_known: UrlTest
+    delay_s: float = 0.0  # that robots.txt asks for between two requests
     finished: Collection[str] = field(default_factory=frozenset)  # archive files that are through
-    on_finished: Callable[[str], None] = lambda _: (
-        None
-    )  # told of a file, and at last of the archive as a whole
+    on_finished: Callable[[str], None] = lambda _: None
+    notes: CrawlNotes = field(default_factory=CrawlNotes)
 
 
 class Source(abc.ABC):
@@ -100,11 +111,10 @@ class WebSource(Source):
         from resources.fundus.crawlers import crawl_web
 
         for key in request.keys:
-            asked = self.robots(key).crawl_delay_s or 0.0
             with self.session():
                 yield from crawl_web(
                     self.catalogue[key],
-                    delay_s=max(self.delay_s, asked),
+                    delay_s=max(self.delay_s, request.delay_s),
                     max_pages=request.max_pages,
                     is_known=request.is_known,
                 )
@@ -152,13 +162,27 @@ class DemoSource(WebSource):
 
 @dataclass(frozen=True, kw_only=True)
 class CCNewsSource(Source):
-    """The CC-NEWS archive through Fundus' `CCNewsCrawler`, from `start` to `end`."""
+    """The CC-NEWS archive through Fundus' `CCNewsCrawler`: WARC files written from `start` to `end`, both included.
 
-    start: datetime
-    end: datetime | None = None  # None is this morning
+    Raises `ValueError` for times between which there can be no file. An end in the future is now.
+    """
+
+    start: datetime  # naive and UTC, as in the names of the WARC files
+    end: datetime | None = None  # likewise; None is now
     server_address: str = CCNEWS_SERVER
     name: str = "ccnews"
     visits_publishers: bool = False
+
+    def __post_init__(self) -> None:
+        if self.start < CCNEWS_BEGINNING:
+            raise ValueError(
+                f"CC-NEWS begins on {CCNEWS_BEGINNING:%Y-%m-%d}, found the start {self.start}; give a later one"
+            )
+        if self.start >= self._end():
+            raise ValueError(
+                f"the start {self.start} is not before the end {self._end():%Y-%m-%d %H:%M:%S} (now at the latest); "
+                f"give an earlier start or a later end"
+            )
 
     @property
     def catalogue(self) -> Catalogue:
@@ -174,21 +198,24 @@ class CCNewsSource(Source):
             end=self._end(),
             finished=request.finished,
             on_finished=request.on_finished,
+            on_fault=request.notes.faults.append,
             archive=self.fingerprint(),
             is_known=request.is_known,
         )
 
     def fingerprint(self) -> str:
-        return f"{self.server_address} {self.start.isoformat()} {self._end().isoformat()}"
+        """Of a span that is over, its ends. Of one that still grows, also the day: it is listed once a day."""
+        span = f"{self.server_address} {self.start.isoformat()} {self.end.isoformat() if self.end else ''}"
+        is_over = self.end is not None and self.end < _now()
+        return span if is_over else f"{span} as of {_now():%Y-%m-%d}"
 
     def _end(self) -> datetime:
-        """Without an end, this morning: an archive scanned today need not be listed again for every publisher."""
-        return self.end or datetime.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        return min(self.end, _now()) if self.end else _now()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveSource(Source):
-    """WARC files or a folder of HTML on this machine; a page belongs to the publisher of its host."""
+    """WARC files or a folder of pages on this machine; a page belongs to the publisher of its host."""
 
     path: Path
     name: str = "archive"
@@ -202,45 +229,89 @@ class ArchiveSource(Source):
         return url.partition("#")[0]
 
     def crawl(self, request: CrawlRequest) -> Iterator["FetchedPage"]:
-        hosts = _hosts(self.catalogue, request.keys)
-        unknown: Counter[str] = Counter()
+        """Pages of the requested publishers; files that are broken are noted, and read again another time.
+
+        Raises `ValueError` where nothing can be read, or where no page is of any known publisher.
+        """
+        archive, reading = self.fingerprint(), _Reading(self.catalogue, request)
+        through: list[str] = []
         for file in self._files():
-            if str(file) in request.finished:
+            mark = self._mark(file)
+            if mark in request.finished:
+                reading.matched += 1
                 continue
-            yield from self._pages(file, hosts, unknown, request.is_known)
-            request.on_finished(str(file))
-        request.on_finished(self.fingerprint())
-        if unknown:
-            logger.warning(
-                "%d archived pages are of hosts that no publisher covers, most often %s",
-                unknown.total(),
-                ", ".join(f"{host} ({count})" for host, count in unknown.most_common(5)),
-            )
+            faults = len(request.notes.faults)
+            yield from reading.pages(file)
+            if len(request.notes.faults) == faults:
+                through.append(mark)
+            # An archive of strangers is refused each time it is tried, so nothing in it may count as finished.
+            while reading.matched and through:
+                request.on_finished(through.pop(0))
+        reading.require_matches(self.path)
+        if not request.notes.faults:
+            request.on_finished(archive)
 
     def fingerprint(self) -> str:
-        files = (
-            [path for path in self.path.rglob("*") if path.is_file()] if self.path.is_dir() else self._files()
-        )
-        facts = sorted(
-            (str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.exists()
-        )
+        """Of the names, sizes and times of all files, so that an archive that has changed is read again."""
+        paths = self.path.rglob("*") if self.path.is_dir() else [self.path]
+        facts = sorted(_facts(path) for path in paths if path.is_file())
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def _files(self) -> list[Path]:
-        """WARC files one by one, so that each can be finished; a folder of HTML as a whole."""
-        if self.path.is_dir() and (warcs := sorted(path for path in self.path.rglob("*") if is_warc(path))):
-            return warcs
-        return [self.path]
+        """WARC files one by one, so that each can be finished; a folder that also holds HTML as a whole."""
+        if not self.path.is_dir():
+            return [self.path]
+        files = sorted(path for path in self.path.rglob("*") if path.is_file())
+        warcs = [path for path in files if is_warc(path)]
+        holds_others = any(path.name.lower().endswith((*HTML_SUFFIXES, *URL_LISTS)) for path in files)
+        return warcs if warcs and not holds_others else [self.path]
 
-    def _pages(
-        self, file: Path, hosts: dict[str, str], unknown: Counter[str], is_known: UrlTest
-    ) -> Iterator["FetchedPage"]:
-        for page in read_archive(file):
-            host = _host(page.url or "")
-            if host not in hosts:
-                unknown[host or "(no URL listed)"] += 1
-            elif page.url and not is_known(page.url):
-                yield _archived(page, page.url, self.catalogue[hosts[host]].name)
+    def _mark(self, file: Path) -> str:
+        """What a file is finished as: another one in its place is not."""
+        if not file.is_file():
+            return f"{file} {self.fingerprint()}"
+        return " ".join(map(str, _facts(file)))
+
+
+class _Reading:
+    """One pass over an archive: which pages are wanted, and what was found in all."""
+
+    def __init__(self, catalogue: Catalogue, request: CrawlRequest) -> None:
+        self._catalogue, self._request = catalogue, request
+        self._hosts = _hosts(catalogue)
+        self._wanted = frozenset(request.keys)
+        self.matched = 0  # pages of known publishers, and files known to hold some
+
+    def pages(self, file: Path) -> Iterator["FetchedPage"]:
+        """The wanted pages of a file; where it is broken, those that are whole, and a note."""
+        try:
+            for page in read_archive(file):
+                if (key := self._publisher(page)) and page.url and not self._request.is_known(page.url):
+                    yield _archived(page, page.url, self._catalogue[key].name)
+        except ValueError as error:
+            self._request.notes.faults.append(str(error))
+
+    def _publisher(self, page: ArchivedPage) -> str | None:
+        """The wanted publisher whose page this is; hosts of none at all are noted."""
+        host = _host(page.url or "")
+        key = self._hosts.get(host)
+        if key is None:
+            self._request.notes.unknown_hosts[host or NO_URL] += 1
+            return None
+        self.matched += 1
+        return key if key in self._wanted else None
+
+    def require_matches(self, path: Path) -> None:
+        """Raise `ValueError` where the archive gave no page of a known publisher, saying what it gave."""
+        if self.matched:
+            return
+        hosts = self._request.notes.unknown_hosts
+        found = ", ".join(f"{host} ({count})" for host, count in hosts.most_common(_SHOWN_HOSTS))
+        strangers = (
+            f"{path} holds no page of a known publisher, but {hosts.total()} of other hosts: {found}; expected pages "
+            f"with the URL they were fetched from, of publishers that `newslm publishers` lists"
+        )
+        raise ValueError("\n".join([*([strangers] if hosts else []), *self._request.notes.faults]))
 
 
 def _archived(page: ArchivedPage, url: str, publisher_name: str) -> "FetchedPage":
@@ -260,14 +331,29 @@ def _archived(page: ArchivedPage, url: str, publisher_name: str) -> "FetchedPage
     )
 
 
-def _hosts(catalogue: Catalogue, keys: Sequence[str]) -> dict[str, str]:
+def _hosts(catalogue: Catalogue) -> dict[str, str]:
     """Publisher keys by host name, former domains included."""
     return {
         _host(domain): key
-        for key in keys
-        for domain in (catalogue[key].domain, *catalogue[key].deprecated_domains)
+        for key, publisher in catalogue.items()
+        for domain in (publisher.domain, *publisher.deprecated_domains)
     }
 
 
 def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+    """The host of a URL without `www.`; empty where there is none, as in a URL that is garbled."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def _facts(path: Path) -> tuple[str, int, int]:
+    """What tells a file from another one in its place: its path, size in bytes and time of change in ns."""
+    stat = path.stat()
+    return str(path), stat.st_size, stat.st_mtime_ns
+
+
+def _now() -> datetime:
+    """Now, naive and UTC, to the second, as WARC files are named."""
+    return datetime.now(UTC).replace(tzinfo=None, microsecond=0)

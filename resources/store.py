@@ -5,12 +5,15 @@ killed writer loses at most what it had in memory. Does not belong here: what th
 (`ml/records.py`) or how they are computed (`ml/`).
 """
 
+import fcntl
 import hashlib
 import io
 import json
+import time
 import typing
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +29,7 @@ R = TypeVar("R", bound=Record)
 
 MANIFEST = "manifest.json"
 ROWS_PER_FILE = 5_000
+GARBAGE_AGE_S = 3_600.0
 
 
 def content_version(tables: Iterable[pa.Table], *, ignore: Iterable[str] = ()) -> str:
@@ -39,7 +43,8 @@ def content_version(tables: Iterable[pa.Table], *, ignore: Iterable[str] = ()) -
     for table in tables:
         kept = table.select([name for name in table.column_names if name not in ignored])
         for batch in kept.to_batches(max_chunksize=64):
-            digest.update(json.dumps(batch.to_pylist(), sort_keys=True, default=str).encode())
+            for row in batch.to_pylist():
+                digest.update(json.dumps(row, sort_keys=True, default=str).encode())
     return digest.hexdigest()[:16]
 
 
@@ -60,6 +65,23 @@ class Store(dg.ConfigurableResource):  # type: ignore[type-arg]
     def folder(self, dataset: str, **partition: str) -> UPath:
         """Where a dataset, or one partition of it, lies: `dataset/key=value/…`."""
         return self.root.joinpath(dataset, *(f"{key}={value}" for key, value in partition.items()))
+
+    @contextmanager
+    def lock(self, dataset: str, **partition: str) -> Iterator[None]:
+        """Hold a dataset, or one partition of it, for this process; others wait.
+
+        For what reads before it writes. The system lets go when the process dies. Only folders have such a
+        lock: on an object store, the deployment runs one writer of a dataset at a time (Dagster's pools).
+        """
+        folder = self.root / ".locks"
+        if not _is_local(folder):
+            yield
+            return
+        Path(folder.path).mkdir(parents=True, exist_ok=True)
+        name = "-".join((dataset, *partition.values()))
+        with Path(folder.path, f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     # --- appended datasets
 
@@ -91,39 +113,35 @@ class Store(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Put `rows` in place of what the dataset held; returns the content version.
 
         Files are written first and the manifest is switched last, so that a reader sees the old rows or
-        the new ones. Superseded files stay until the next replacement, for readers that still hold them.
+        the new ones. Superseded files stay for an hour, for readers and writers that still hold them.
         """
         folder = self.folder(dataset, **partition)
-        previous = self._manifest(folder)
         names, versions = [], []
         for table in _chunks(record, rows):
             name = f"{content_version([table])}.parquet"
-            if not (folder / name).exists():
-                _write_atomically(folder / name, _parquet_bytes(table))
+            # Written even if it is there: its age then says that it is wanted, see `_collect_garbage`.
+            _write_atomically(folder / name, _parquet_bytes(table))
             names.append(name)
             versions.append(content_version([table], ignore=record.PROVENANCE))
         version = hashlib.sha256("".join(versions).encode()).hexdigest()[:16]
         manifest = {"version": version, "record": record.__name__, "files": names}
         _write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
-        self._collect_garbage(folder, keep={*names, *(previous or {}).get("files", [])})
+        self._collect_garbage(folder)
         return version
 
     def table(
         self, dataset: str, record: type[R], *, columns: Sequence[str] | None = None, **partition: str
     ) -> pa.Table:
         """The current rows of a replaced dataset; raises `RuntimeError` where it was never written."""
-        folder = self.folder(dataset, **partition)
-        manifest = self._manifest(folder)
-        if manifest is None:
-            raise RuntimeError(
-                f"the dataset {dataset!r} {partition or ''} is not in the store at {self.uri}; "
-                f"materialise the asset that writes it first (`newslm run`, or the Dagster UI)"
-            )
-        return self._read([folder / name for name in manifest["files"]], record, columns)
+        return self._read(self._current_files(dataset, **partition), record, columns)
 
     def rows(self, dataset: str, record: type[R], **partition: str) -> Iterator[R]:
-        """The current rows of a replaced dataset as records."""
-        return record.rows(self.table(dataset, record, **partition))
+        """The current rows of a replaced dataset as records, one file in memory at a time.
+
+        Raises `RuntimeError` where it was never written.
+        """
+        for path in self._current_files(dataset, **partition):
+            yield from record.rows(self._read([path], record, None))
 
     def version(self, dataset: str, **partition: str) -> str | None:
         """The content version of a replaced dataset, or None where it was never written."""
@@ -141,13 +159,18 @@ class Store(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def arrow_dataset(self, dataset: str) -> pads.Dataset:
         """The files of an unpartitioned replaced dataset, for DuckDB to query without loading them."""
-        folder = self.folder(dataset)
+        files = self._current_files(dataset)
+        return pads.dataset([path.path for path in files], filesystem=self.root.fs, format="parquet")
+
+    def _current_files(self, dataset: str, **partition: str) -> list[UPath]:
+        folder = self.folder(dataset, **partition)
         manifest = self._manifest(folder)
         if manifest is None:
-            raise RuntimeError(f"no {dataset!r} in the store at {self.uri}; run `newslm run` first")
-        return pads.dataset(
-            [(folder / name).path for name in manifest["files"]], filesystem=folder.fs, format="parquet"
-        )
+            raise RuntimeError(
+                f"the dataset {dataset!r} {partition or ''} is not in the store at {self.uri}; "
+                f"materialise the asset that writes it first (`newslm run`, or the Dagster UI)"
+            )
+        return [folder / name for name in manifest["files"]]
 
     # --- plain files
 
@@ -172,17 +195,16 @@ class Store(dg.ConfigurableResource):  # type: ignore[type-arg]
     def _read(files: Sequence[UPath], record: type[Record], columns: Sequence[str] | None) -> pa.Table:
         schema = record.schema()
         wanted = pa.schema([schema.field(name) for name in columns]) if columns else schema
-        tables = []
-        for path in files:
-            with path.open("rb") as file:
-                tables.append(pq.read_table(file, columns=wanted.names).cast(wanted))
+        tables = [_read_file(path, wanted) for path in files]
         return pa.concat_tables(tables) if tables else wanted.empty_table()
 
-    @staticmethod
-    def _collect_garbage(folder: UPath, *, keep: set[str]) -> None:
-        for path in folder.glob("*.parquet"):
-            if path.name not in keep:
-                path.unlink()
+    def _collect_garbage(self, folder: UPath) -> None:
+        """Remove files that no manifest names, and halves of killed writes, once nobody can be using them."""
+        manifest = self._manifest(folder)
+        wanted = {MANIFEST, *(manifest["files"] if manifest else ())}
+        for path in folder.iterdir():
+            if path.name not in wanted and path.is_file() and _age_s(path) > GARBAGE_AGE_S:
+                path.unlink(missing_ok=True)
 
 
 def _chunks(record: type[R], rows: Iterable[R]) -> Iterator[pa.Table]:
@@ -198,6 +220,33 @@ def _chunks(record: type[R], rows: Iterable[R]) -> Iterator[pa.Table]:
         yield record.table(chunk)
 
 
+def _read_file(path: UPath, wanted: pa.Schema) -> pa.Table:
+    """The wanted columns of a file; a nullable one that was declared after the file was written is null."""
+    with path.open("rb") as file:
+        parquet = pq.ParquetFile(file)
+        stored = set(parquet.schema_arrow.names)
+        if lost := [field.name for field in wanted if field.name not in stored and not field.nullable]:
+            raise RuntimeError(
+                f"{path} has no {', '.join(lost)}: it was written before the record had it. Declare the field as "
+                f"`| None`, or write the dataset anew"
+            )
+        table = parquet.read([name for name in wanted.names if name in stored])
+    for field in wanted:
+        if field.name not in stored:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(wanted.names).cast(wanted)
+
+
+def _is_local(path: UPath) -> bool:
+    return path.protocol in ("", "file")
+
+
+def _age_s(path: UPath) -> float:
+    """Seconds since a file was written; an object store without times keeps its files."""
+    written = getattr(path.stat(), "st_mtime", None)
+    return time.time() - written if written else 0.0
+
+
 def _parquet_bytes(table: pa.Table) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
@@ -206,7 +255,7 @@ def _parquet_bytes(table: pa.Table) -> bytes:
 
 def _write_atomically(path: UPath, data: bytes) -> None:
     """Write a file that appears whole or not at all: object stores do so by nature, folders by rename."""
-    if path.protocol not in ("", "file"):
+    if not _is_local(path):
         path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)

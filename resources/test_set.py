@@ -11,6 +11,7 @@ from ml.baselines.base import PageInput
 from ml.evaluation import Reference
 from ml.records import CorpusRow, Example, Prediction, RawPage, Split
 from ml.splits import PageSplit
+from ml.training_sets import build_examples
 from resources.harvest import RAW_PAGES
 from resources.importing import imported_pages
 from resources.store import Store, content_version
@@ -29,10 +30,13 @@ class TestSet:
         self._store = store
 
     @cached_property
+    def _pages(self) -> list[PageSplit]:
+        return list(self._store.rows("page_splits", PageSplit))
+
+    @cached_property
     def rows(self) -> list[CorpusRow]:
         """The corpus rows of the test pages."""
-        pages = self._store.rows("page_splits", PageSplit)
-        wanted = {page.page_id for page in pages if page.split == Split.TEST}
+        wanted = {page.page_id for page in self._pages if page.split == Split.TEST}
         return [
             row
             for row in self._store.rows("corpus", CorpusRow)
@@ -61,9 +65,9 @@ class TestSet:
         }
 
     def examples(self, task: str) -> list[Example]:
-        """The test examples of a task."""
-        examples = self._store.rows("training_sets", Example, task=task)
-        return [example for example in examples if example.split == Split.TEST]
+        """The test examples of a task, of the very rows that the version is of."""
+        pages = [page for page in self._pages if page.split == Split.TEST]
+        return list(build_examples(self.rows, pages, task))
 
     def raw_pages(self) -> Iterator[PageInput]:
         """The pages as they were received, one publisher at a time."""
@@ -88,21 +92,27 @@ class TestSet:
         rows = self._store.appended_rows(PREDICTIONS, Prediction, **self._key(extractor, model))
         return list({row.page_id: row for row in rows}.values())
 
-    def is_answered(self, extractor: str, model: str) -> bool:
-        """Whether an extractor has answered every page."""
-        return len(self.answers(extractor, model)) == len(self.rows)
-
     def complete(
         self, extractor: str, model: str, answer: Callable[[Callable[[str], bool]], Iterable[Prediction]]
     ) -> list[Prediction]:
         """All answers of an extractor, those that are missing asked for now and stored as they come.
 
-        `answer` is given a test that says whether a page id is still open.
+        `answer` is given a test that says whether a page id is still open, and is not called where none is.
+        Raises `RuntimeError` where it leaves pages open.
         """
-        done = {row.page_id for row in self.answers(extractor, model)}
-        for chunk in _chunks(answer(lambda page_id: page_id not in done), PREDICTIONS_PER_FILE):
-            self._store.append(PREDICTIONS, chunk, **self._key(extractor, model))
-        return self.answers(extractor, model)
+        open_ids = {row.page_id for row in self.rows} - {
+            row.page_id for row in self.answers(extractor, model)
+        }
+        if open_ids:
+            for chunk in _chunks(answer(open_ids.__contains__), PREDICTIONS_PER_FILE):
+                self._store.append(PREDICTIONS, chunk, **self._key(extractor, model))
+        answers = self.answers(extractor, model)
+        if missing := {row.page_id for row in self.rows} - {row.page_id for row in answers}:
+            raise RuntimeError(
+                f"{extractor} left {len(missing)} of {len(self.rows)} test pages unanswered, such as "
+                f"{min(missing)}; their HTML may be missing from the store: crawl or import them again"
+            )
+        return answers
 
     def _key(self, extractor: str, model: str) -> dict[str, str]:
         return {"test": self.version, "extractor": extractor, "model": model}

@@ -7,7 +7,8 @@ are initialised anew. The adapter's folder is logged as it is and registered by 
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,59 +78,75 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
         *,
         name: str,
         adapter: Path,
+        identity: Mapping[str, str],
         parameters: Mapping[str, object],
         tags: Mapping[str, str],
         curves: Sequence[Point],
         figures: Mapping[str, bytes],
     ) -> Registered:
-        """Log one finished training and register its adapter as the newest version, alias `challenger`.
+        """Log one finished training and register its adapter; alias `challenger` names its version.
 
-        Raises `RuntimeError` where MLflow does not answer; the adapter's folder stays as it is, so that
-        the call can be made again without training again.
+        `identity` holds the tags that tell this adapter from every other. A version of the model that has
+        them already is used again, so that a call repeated after a kill registers nothing twice. Raises
+        `RuntimeError` where MLflow does not answer; the adapter's folder stays as it is, so that the call
+        can be made again without training again.
         """
         from mlflow.exceptions import MlflowException
 
         try:
             client = self.client()
-            run_id = client.create_run(
-                self._experiment_id(client), run_name=name, tags=dict(tags)
-            ).info.run_id
-            self._log(client, run_id, parameters, curves, adapter, figures)
-            version = self._register(client, name, run_id, tags)
-            client.set_terminated(run_id)
+            registered = _registered_before(client, name, identity)
+            if registered is None:
+                with _run(client, self._experiment_id(client), name, {**tags, **identity}) as run_id:
+                    self._log(client, run_id, parameters, curves, adapter, figures)
+                    registered = _create_version(client, name, run_id, {**tags, **identity})
+            # Also for a version that was found: the call that made it may have been killed right here.
+            if client.get_run(registered.run_id).info.status != "FINISHED":
+                client.set_terminated(registered.run_id, "FINISHED")
+            client.set_registered_model_alias(name, CHALLENGER, registered.model_version)
         except (MlflowException, OSError) as error:
             raise RuntimeError(
                 f"MLflow at {self.tracking_uri} failed while the adapter was registered ({error}). The adapter is "
                 f"safe in {adapter}; bring MLflow back and materialise the model again, it will not be trained again"
             ) from error
-        return Registered(run_id=run_id, model_name=name, model_version=version)
+        return registered
 
-    def log_report(self, run_id: str, files: Sequence[Path]) -> None:
-        """Attach an evaluation report to the run of a model it judges; raises `RuntimeError` without an answer."""
+    def log_report(self, run_id: str, files: Mapping[str, bytes]) -> None:
+        """Attach the files of an evaluation report, by name, to the run of a model it judges.
+
+        Raises `RuntimeError` where MLflow does not take them.
+        """
         from mlflow.exceptions import MlflowException
 
-        client = self.client()
         try:
-            for path in files:
-                client.log_artifact(run_id, str(path), artifact_path="report")
+            _log_files(self.client(), run_id, "report", files)
         except (MlflowException, OSError) as error:
             raise RuntimeError(
-                f"MLflow at {self.tracking_uri} did not take the report ({error}); it lies in {files[0]}, "
-                f"materialise evaluation_report again once MLflow is back"
+                f"MLflow at {self.tracking_uri} did not take {', '.join(files)} for run {run_id} ({error}). Bring "
+                f"MLflow back, or materialise the model again where this MLflow never had its run; then "
+                f"materialise evaluation_report again"
             ) from error
 
     def report_url(self, run_id: str) -> str:
-        """Where the report of a run is shown in MLflow's UI."""
+        """Where the report of a run is shown in MLflow's UI; raises `RuntimeError` without an answer."""
+        from mlflow.exceptions import MlflowException
+
         base = self.tracking_uri if self.is_server else self.ui
-        experiment_id = self.client().get_run(run_id).info.experiment_id
+        try:
+            experiment_id = self.client().get_run(run_id).info.experiment_id
+        except (MlflowException, OSError) as error:
+            raise RuntimeError(
+                f"MLflow at {self.tracking_uri} does not show run {run_id} ({error}). Bring MLflow back, or "
+                f"materialise the model again where this MLflow never had its run"
+            ) from error
         return f"{base.rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}/artifacts/report/report.html"
 
     def versions(self) -> list[RegisteredVersion]:
         """Every registered version, newest first within each model; raises `RuntimeError` without an answer."""
         from mlflow.exceptions import MlflowException
 
-        client = self.client()
         try:
+            client = self.client()
             aliases = {model.name: dict(model.aliases) for model in client.search_registered_models()}
             found = [_described(client, version, aliases) for version in client.search_model_versions()]
         except (MlflowException, OSError) as error:
@@ -164,24 +181,56 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
         for start in range(0, len(metrics), 1_000):  # the most that one request may carry
             client.log_batch(run_id, metrics=metrics[start : start + 1_000])
         client.log_artifacts(run_id, str(adapter), artifact_path="adapter")
-        with tempfile.TemporaryDirectory() as folder:
-            for file_name, data in figures.items():
-                path = Path(folder) / file_name
-                path.write_bytes(data)
-                client.log_artifact(run_id, str(path), artifact_path="figures")
+        _log_files(client, run_id, "figures", figures)
 
-    @staticmethod
-    def _register(client: "MlflowClient", name: str, run_id: str, tags: Mapping[str, str]) -> str:
-        from mlflow.exceptions import MlflowException
 
-        try:
-            client.get_registered_model(name)
-        except MlflowException:
-            client.create_registered_model(name, description="A LoRA adapter that extracts news articles.")
-        source = f"{client.get_run(run_id).info.artifact_uri}/adapter"
-        version = client.create_model_version(name, source, run_id, tags=dict(tags)).version
-        client.set_registered_model_alias(name, CHALLENGER, version)
-        return str(version)
+@contextmanager
+def _run(client: "MlflowClient", experiment_id: str, name: str, tags: Mapping[str, str]) -> Iterator[str]:
+    """A new run, which ends as failed where the block is left by any exception, a stop of Dagster included."""
+    from mlflow.exceptions import MlflowException
+
+    run_id = client.create_run(experiment_id, run_name=name, tags=dict(tags)).info.run_id
+    completed = False
+    try:
+        yield run_id
+        completed = True
+    finally:
+        if not completed:
+            with suppress(
+                MlflowException, OSError
+            ):  # the server may be what failed; that error is the one to show
+                client.set_terminated(run_id, "FAILED")
+
+
+def _log_files(client: "MlflowClient", run_id: str, artifact_path: str, files: Mapping[str, bytes]) -> None:
+    """MLflow takes files of this machine only, wherever the bytes came from."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file_name, data in files.items():
+            path = Path(folder) / file_name
+            path.write_bytes(data)
+            client.log_artifact(run_id, str(path), artifact_path=artifact_path)
+
+
+def _registered_before(client: "MlflowClient", name: str, identity: Mapping[str, str]) -> Registered | None:
+    """The newest version of the model whose tags include `identity`."""
+    versions = client.search_model_versions(f"name = '{name}'")
+    same = [version for version in versions if identity.items() <= version.tags.items()]
+    if not same:
+        return None
+    newest = max(same, key=lambda version: int(version.version))
+    return Registered(run_id=newest.run_id or "", model_name=name, model_version=str(newest.version))
+
+
+def _create_version(client: "MlflowClient", name: str, run_id: str, tags: Mapping[str, str]) -> Registered:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.get_registered_model(name)
+    except MlflowException:
+        client.create_registered_model(name, description="A LoRA adapter that extracts news articles.")
+    source = f"{client.get_run(run_id).info.artifact_uri}/adapter"
+    version = client.create_model_version(name, source, run_id, tags=dict(tags)).version
+    return Registered(run_id=run_id, model_name=name, model_version=str(version))
 
 
 def _described(

@@ -1,18 +1,21 @@
 """Training outside the Dagster process: the job that is handed over, and what comes back.
 
-Belongs here: launching through Dagster Pipes and the two messages. Does not belong here: training itself
-(`ml/training.py`) or the program that runs it (`training_process.py`).
+Belongs here: launching through Dagster Pipes, the two messages, and the version of what a training reads.
+Does not belong here: training itself (`ml/training.py`) or the program that runs it
+(`training_process.py`).
 """
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import dagster as dg
 from pydantic import BaseModel, ConfigDict
 
 from ml.experiments import Experiment
+from ml.records import Example, Split
+from resources.store import content_version
 
 
 class _Message(BaseModel):
@@ -24,7 +27,7 @@ class TrainingJob(_Message):
 
     experiment: Experiment
     store_uri: str
-    training_set: str  # content version of the task's training set
+    training_set: str  # `training_version` of the task's examples
     output_dir: str
     cache_dir: str
     source: str
@@ -57,6 +60,15 @@ class TrainingOutcome(_Message):
     train_pages: int
     validation_pages: int
     curves: Sequence[CurvePoint]
+
+
+def training_version(examples: Iterable[Example]) -> str:
+    """A content version of what a training reads: train and validation examples, in whatever order they come.
+
+    Test examples do not count, so that a new test page calls for new answers and not for new models.
+    """
+    read = [example for example in examples if example.split != Split.TEST]
+    return content_version([Example.table(sorted(read, key=lambda example: example.page_id))])
 
 
 class Trainer(dg.ConfigurableResource):  # type: ignore[type-arg]

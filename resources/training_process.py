@@ -18,7 +18,7 @@ from ml.extras import quieten_bitsandbytes
 from ml.model_card import CardFacts
 from ml.records import Example, Split
 from resources.store import Store
-from resources.trainer import CurvePoint, TrainingJob, TrainingOutcome
+from resources.trainer import CurvePoint, TrainingJob, TrainingOutcome, training_version
 
 PARENT_CHECK_S = 0.5
 
@@ -52,7 +52,7 @@ def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:
     quieten_bitsandbytes()
     from ml.training import train
 
-    examples = _examples(job)
+    examples = examples_of(job)
     result = train(
         job.experiment,
         train=examples[Split.TRAIN],
@@ -91,16 +91,22 @@ def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:
     )
 
 
-def _examples(job: TrainingJob) -> dict[Split, list[Example]]:
-    """The examples by split; raises `RuntimeError` where the training set changed since the job was made."""
-    store = Store(uri=job.store_uri)
-    found = store.version("training_sets", task=job.experiment.task)
+def examples_of(job: TrainingJob) -> dict[Split, list[Example]]:
+    """The examples by split, by page id, since the version of a training set knows no other order.
+
+    Raises `RuntimeError` where what training reads changed since the job was made.
+    """
+    rows = sorted(
+        Store(uri=job.store_uri).rows("training_sets", Example, task=job.experiment.task),
+        key=lambda example: example.page_id,
+    )
+    found = training_version(rows)
     if found != job.training_set:
         raise RuntimeError(
             f"the training set is {found}, the job was made for {job.training_set}; materialise the model again"
         )
     examples: dict[Split, list[Example]] = {split: [] for split in Split}
-    for example in store.rows("training_sets", Example, task=job.experiment.task):
+    for example in rows:
         examples[Split(example.split)].append(example)
     return examples
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from resources.store import Store
 
-VIEWS = ("corpus", "splits", "page_splits", "scores")
+VIEWS = ("corpus", "split_ledger", "page_splits", "scores")
 
 
 class Warehouse(dg.ConfigurableResource):  # type: ignore[type-arg]

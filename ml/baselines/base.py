@@ -10,11 +10,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import ClassVar, Self
 
+from ml.extras import require_extra
 from ml.records import Prediction
 
 # Spawned, not forked: a fork of a threaded process, such as Dagster's, may inherit a held lock.
@@ -42,19 +44,23 @@ class Baseline(ABC):
     """A published extractor. Instances hold nothing that cannot be sent to another process."""
 
     name: ClassVar[str]
-    package: ClassVar[str]  # the module to import
+    package: ClassVar[str]  # to import and to install
+    revision: ClassVar[int] = 1  # raised when the file changes what it makes of a page
 
     @abstractmethod
     def extract(self, html: str, url: str) -> str:
         """The article's text; raises `ExtractionFailedError` where there is none."""
 
+    @property
+    def version(self) -> str | None:
+        """The library's release and this file's revision, which answers depend on; None where it is missing."""
+        if find_spec(self.package) is None:
+            return None
+        return f"{metadata.version(self.package)}-{self.revision}"
+
     def require_installed(self) -> None:
         """Raise `RuntimeError` with the command that installs the library, where it is missing."""
-        if find_spec(self.package) is None:
-            raise RuntimeError(
-                f"the baseline {self.name} needs the package {self.package}, which is not installed: "
-                "pip install 'news-crawler-lm[baselines]'"
-            )
+        require_extra("baselines", self.package)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import typer
 
 from pipeline import environment
 from pipeline.cli.console import DEFAULT_HOME, FAILED, Home, clear_errors, err, settings
-from pipeline.instance import limit_pools, open_instance, prepare_home, register_publishers
+from pipeline.instance import last_settings, limit_pools, open_instance, prepare_home, register_publishers
 from resources.crawl import SourceName
 from resources.tracking import Tracking
 
@@ -27,8 +27,12 @@ PARALLEL_CRAWLS = 4
 def dev(
     home: Home = Path(DEFAULT_HOME),
     source: Annotated[
-        SourceName, typer.Option(envvar=environment.CRAWL_SETTINGS["source"], help="Where pages come from.")
-    ] = "demo",
+        SourceName | None,
+        typer.Option(
+            envvar=environment.CRAWL_SETTINGS["source"],
+            help="Where pages come from; that of the last `newslm run` in this home if left out.",
+        ),
+    ] = None,
     dagster_port: Annotated[int, typer.Option(help="Port of the Dagster UI.")] = 3000,
     mlflow_port: Annotated[int, typer.Option(help="Port of the MLflow UI.")] = 5000,
 ) -> None:
@@ -38,7 +42,7 @@ def dev(
     served beyond loopback.
     """
     with clear_errors():
-        prepare_home(settings(home, source=source))
+        prepare_home({**last_settings(home), **settings(home, source=source)})
         parts = environment.resources(os.environ)
         crawl = parts["crawl"]
         tracking = parts["tracking"]

@@ -32,6 +32,7 @@ from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
 from ml.backbones import INSTALL_SMOLLM2
+from ml.extras import install_command
 from ml.records import ArticleRow, CorpusRow
 from pipeline import environment
 from pipeline.cli.console import DEFAULT_HOME, FAILED, AsJson, Home, clear_errors, out, print_json
@@ -181,10 +182,7 @@ def extra_installed(
     if not absent and not wrong:
         return ok(", ".join(f"{name} {version}" for name, version in versions.items()))
     faults = [f"missing: {', '.join(absent)}"] * bool(absent) + [f"untried: {', '.join(wrong)}"] * bool(wrong)
-    target = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
-    return missing_is(
-        f"{'; '.join(faults)}; needed for {purpose}", f"pip install '{target}' -c constraints.txt"
-    )
+    return missing_is(f"{'; '.join(faults)}; needed for {purpose}", install_command(extra))
 
 
 def _requirements(extra: str) -> list[Requirement]:
@@ -228,7 +226,7 @@ def fundus_pins(setting: Setting) -> Finding:
 def torch_device(setting: Setting) -> Finding:
     """What models are trained on."""
     if importlib.util.find_spec("torch") is None:
-        return warning("torch is not installed", f"pip install '{DISTRIBUTION}[lm]' -c constraints.txt")
+        return warning("torch is not installed", install_command("lm"))
     try:
         import torch
     except (ImportError, OSError) as error:

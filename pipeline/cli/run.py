@@ -4,6 +4,8 @@ Belongs here: options, progress and the closing summary. Does not belong here: t
 """
 
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -27,6 +29,7 @@ from ml.backbones import require_lm_extra
 from ml.baselines.registry import BASELINES
 from ml.evaluation import Summary, summarise
 from ml.experiments import EXPERIMENTS
+from ml.extras import install_command
 from ml.records import Score
 from pipeline import environment
 from pipeline.cli.console import (
@@ -51,23 +54,39 @@ from resources.sources import CCNEWS_SERVER
 from resources.store import Store
 from resources.test_set import REPORT_FILE
 
+VARIABLES = environment.CRAWL_SETTINGS
 DEFAULT_EXPERIMENTS = ("tiny-plaintext", "tiny-json")
 
 
 def run(
-    source: Annotated[SourceName, typer.Option(help="Where pages come from.")] = "demo",
+    source: Annotated[
+        SourceName, typer.Option(envvar=VARIABLES["source"], help="Where pages come from.")
+    ] = "demo",
     home: Home = Path(DEFAULT_HOME),
     publishers: Annotated[
         str | None, typer.Option(help="Keys of the publishers to crawl, comma-separated; all if left out.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Pages to keep of each publisher at most.")] = MAX_PAGES,
+    limit: Annotated[
+        int,
+        typer.Option(min=1, envvar=VARIABLES["max_pages"], help="Pages to keep of each publisher at most."),
+    ] = MAX_PAGES,
     ccnews_server: Annotated[
-        str, typer.Option(help="ccnews: the server that holds the archive.")
+        str,
+        typer.Option(envvar=VARIABLES["ccnews_server"], help="ccnews: the server that holds the archive."),
     ] = CCNEWS_SERVER,
-    start: Annotated[datetime | None, typer.Option(help="ccnews: first day of the WARC files.")] = None,
-    end: Annotated[datetime | None, typer.Option(help="ccnews: last day; now if left out.")] = None,
+    start: Annotated[
+        datetime | None,
+        typer.Option(envvar=VARIABLES["ccnews_start"], help="ccnews: first day of the WARC files."),
+    ] = None,
+    end: Annotated[
+        datetime | None,
+        typer.Option(envvar=VARIABLES["ccnews_end"], help="ccnews: last day; now if left out."),
+    ] = None,
     archive: Annotated[
-        Path | None, typer.Option(help="archive: a WARC file, or a folder of WARC or HTML.")
+        Path | None,
+        typer.Option(
+            envvar=VARIABLES["archive_path"], help="archive: a WARC file, or a folder of WARC or HTML."
+        ),
     ] = None,
     experiment: Annotated[
         list[str] | None,
@@ -76,7 +95,11 @@ def run(
         ),
     ] = None,
     crawl_disallowing_training: Annotated[
-        bool, typer.Option(help="Crawl publishers that object to training, too; they still never train.")
+        bool,
+        typer.Option(
+            envvar=VARIABLES["crawl_disallowing_training"],
+            help="Crawl publishers that object to training, too; they still never train.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -103,9 +126,10 @@ def run(
             ccnews_end=end.isoformat() if end else None,
             archive_path=archive.resolve() if archive else None,
         )
+        experiments = _experiments(experiment)
         prepare_home(variables)
         parts = environment.resources(os.environ)
-        keys, experiments = _chosen(parts["crawl"], publishers), _experiments(experiment)
+        keys = _chosen(parts["crawl"], publishers)
         outcomes = _execute(parts, keys, experiments)
     _finish(outcomes, home, as_json)
 
@@ -120,9 +144,21 @@ def _chosen(crawl: Crawl, publishers: str | None) -> list[str]:
             if not catalogue.facts(key).deprecated or crawl.source in ("ccnews", "archive")
         ]
     keys = [key.strip() for key in publishers.split(",") if key.strip()]
+    if not keys:
+        raise ValueError("--publishers names no publisher; leave it out to crawl all")
     for key in keys:
         catalogue[key]
     return keys
+
+
+def _installed_baselines() -> list[str]:
+    """The baselines whose library is here; says which are left out and how to get them."""
+    missing = [name for name, baseline in BASELINES.items() if baseline.version is None]
+    if missing:
+        err.print(
+            f"not compared with {', '.join(missing)}: {escape(install_command('baselines'))}", soft_wrap=True
+        )
+    return [name for name in BASELINES if name not in missing]
 
 
 def _experiments(names: Sequence[str] | None) -> list[str]:
@@ -145,16 +181,17 @@ def _execute(parts: environment.Resources, keys: Sequence[str], experiments: Seq
     register_publishers(instance, keys)
 
     def has_pages(key: str) -> bool:
-        return store.folder(RAW_PAGES, publisher=key).exists()
+        return any(store.folder(RAW_PAGES, publisher=key).glob("*.parquet"))
 
     visits = crawl.opened().visits_publishers
-    steps = plan(keys, experiments, list(BASELINES), has_pages=None if visits else has_pages)
+    baselines = _installed_baselines()
+    steps = plan(keys, experiments, baselines, has_pages=None if visits else has_pages)
     totals = {
         CRAWL: len(keys),
         CORPUS: 1,
-        BASELINES_STAGE: len(BASELINES),
+        BASELINES_STAGE: len(baselines),
         TRAINING: len(experiments),
-        EVALUATION: 1,
+        EVALUATION: int(bool(baselines or experiments)),
     }
     outcomes = []
     with _progress(totals) as (on_start, on_end):
@@ -183,10 +220,8 @@ def _progress(
         }
 
         def on_start(step: Step) -> None:
-            for (
-                stage,
-                task,
-            ) in tasks.items():  # a stage is over when another starts, however many steps it took
+            # A stage is over when another starts, however many steps it took.
+            for stage, task in tasks.items():
                 if stage != step.stage and progress.tasks[task].started:
                     progress.update(task, total=progress.tasks[task].completed)
                     progress.stop_task(task)
@@ -196,6 +231,8 @@ def _progress(
         def on_end(outcome: Outcome) -> None:
             step = outcome.step
             progress.update(tasks[step.stage], advance=1, now="")
+            if faults := _faults(outcome):
+                err.print(f"[yellow]left unread[/yellow]\n{escape(faults)}", soft_wrap=True)
             if outcome.error:
                 where = f"{step.stage} {step.partition or ''}".strip()
                 err.print(f"[red]failed[/red] {where}: {escape(outcome.error)}", soft_wrap=True)
@@ -203,6 +240,11 @@ def _progress(
                 err.print(_line(outcome), soft_wrap=True)
 
         yield on_start, on_end
+
+
+def _faults(outcome: Outcome) -> str:
+    """What an archive could not be read of, one fault a line; empty where all was well."""
+    return str(outcome.facts.get("raw_pages", {}).get("faults", ""))
 
 
 def _line(outcome: Outcome) -> str:
@@ -220,14 +262,15 @@ def _line(outcome: Outcome) -> str:
 def _finish(outcomes: Sequence[Outcome], home: Path, as_json: bool) -> None:
     """Print what came out and leave with the exit code that says it."""
     failed = [outcome for outcome in outcomes if outcome.error]
-    finished = outcomes[-1].step.stage == EVALUATION and not outcomes[-1].error
+    finished = outcomes[-1].step.needed and not outcomes[-1].error
+    evaluated = finished and outcomes[-1].step.stage == EVALUATION
     store = environment.resources(os.environ)["store"]
-    summaries = summarise(store.rows("scores", Score)) if finished else []
+    summaries = summarise(store.rows("scores", Score)) if evaluated else []
     if as_json:
         print_json(
             {
                 "home": str(home),
-                "report": str(store.root / REPORT_FILE) if finished else None,
+                "report": str(store.root / REPORT_FILE) if evaluated else None,
                 "scores": [asdict(summary) for summary in summaries],
                 "failed": [{**asdict(outcome.step), "error": outcome.error} for outcome in failed],
                 "seconds": {stage: round(total, 1) for stage, total in _stage_seconds(outcomes).items()},
@@ -237,7 +280,7 @@ def _finish(outcomes: Sequence[Outcome], home: Path, as_json: bool) -> None:
         _print_summary(outcomes, summaries, store, home, finished=finished)
     if not finished:
         raise typer.Exit(FAILED)
-    if failed:
+    if failed or not evaluated or any(_faults(outcome) for outcome in outcomes):
         raise typer.Exit(PARTLY_FAILED)
 
 
@@ -251,17 +294,23 @@ def _print_summary(
         timing.add_row(stage, f"{seconds:.1f}")
     out.print(timing)
     if not finished:
-        err.print("[bold red]no report came out:[/bold red] see the failures above")
+        err.print(
+            "[bold red]no report came out:[/bold red] see the failures above; the UI has their stack traces"
+        )
+        return
+    if not summaries:
+        out.print("The corpus is built, see `newslm corpus stats`; nothing was there to be evaluated.")
         return
     out.print(score_table(summaries))
     if any(summary.extractor.startswith("tiny-") for summary in summaries):
         out.print(
             "[dim]tiny-* are random networks trained for seconds: they prove the pipeline and extract nothing.[/dim]"
         )
-    option = "" if home == Path(DEFAULT_HOME) else f" --home {home}"
+    program = "newslm" if shutil.which("newslm") else sys.argv[0]
+    dev = f"{program} dev" if home == Path(DEFAULT_HOME) else f"{program} dev --home {home}"
     out.print(f"\nReport        {store.root / REPORT_FILE}", soft_wrap=True)
-    out.print(f"Dagster UI    newslm dev{option}, then http://127.0.0.1:3000", soft_wrap=True)
-    out.print(f"MLflow UI     newslm dev{option}, then http://127.0.0.1:5000", soft_wrap=True)
+    out.print(f"Dagster UI    {dev}, then http://127.0.0.1:3000", soft_wrap=True)
+    out.print(f"MLflow UI     {dev}, then http://127.0.0.1:5000", soft_wrap=True)
 
 
 def _stage_seconds(outcomes: Sequence[Outcome]) -> dict[str, float]:

@@ -34,5 +34,5 @@ def _mean(cells: dict[tuple[str, str], Summary], extractor: str) -> float:
 def _cell(summary: Summary | None) -> str:
     if summary is None:
         return "–"
-    interval = f" [dim]{summary.low:.2f}–{summary.high:.2f}[/dim]" if summary.low is not None else ""
+    interval = f" [dim]{summary.low:.3f}–{summary.high:.3f}[/dim]" if summary.low is not None else ""
     return f"{summary.mean:.3f}{interval}"

@@ -16,6 +16,18 @@ from ml.records import ArticleRow, RawPage, Reason
 from resources.fundus.catalogue import Catalogue
 from resources.fundus.rules import rules_version
 
+RULE_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,  # JSON-LD nested hundreds deep
+    TypeError,
+    ValueError,
+)
+"""What a page can make foreign rules raise; memory, imports and interrupts are not the page's doing."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
@@ -39,43 +51,58 @@ def extract(catalogue: Catalogue, page: RawPage) -> Extraction:
         return Extraction(article=None, reason=Reason.PARSER_MISSING, detail=str(error))
     try:
         fields = parser.parse(page.html, error_handling="catch")
-    except (LxmlError, ValueError, TypeError, AttributeError, KeyError, NotImplementedError) as error:
-        # The set-up before the rules run: an empty document, malformed JSON-LD, a byte-order surprise.
-        return Extraction(article=None, reason=Reason.EXTRACTION_FAILED, detail=repr(error))
+    except (*RULE_ERRORS, LxmlError) as error:
+        return Extraction(
+            article=None, reason=Reason.EXTRACTION_FAILED, detail=f"{type(error).__name__}: {error}"
+        )
     failures = {
         name: value for name, value in fields.items() if isinstance(value, Exception) and name in _FIELDS
     }
     if failures:
         detail = "; ".join(f"{name}: {error!r}" for name, error in sorted(failures.items()))
         return Extraction(article=None, reason=Reason.EXTRACTION_FAILED, detail=detail)
-    return Extraction(article=_article(fields))
+    try:
+        return Extraction(article=_article(fields))
+    except (TypeError, ValueError, AttributeError) as error:  # a rule returned what its field cannot hold
+        return Extraction(article=None, reason=Reason.EXTRACTION_FAILED, detail=repr(error))
 
 
 _FIELDS = ("title", "authors", "publishing_date", "topics", "free_access", "body")
 
 
 def _article(fields: Mapping[str, Any]) -> Article:
-    """Fundus' values as ours; whitespace is normalised and lines that are empty afterwards are dropped."""
+    """Fundus' values as ours; whitespace is normalised and lines that are empty afterwards are dropped.
+
+    Raises `TypeError` naming the field where a rule returned something else than its annotation says, as
+    JSON-LD makes it do with a number for a headline.
+    """
     body = fields.get("body")
     sections = [
-        Section(headline=_lines(section.headline), paragraphs=_lines(section.paragraphs))
+        Section(headline=_lines("body", section.headline), paragraphs=_lines("body", section.paragraphs))
         for section in (body.sections if body else ())
     ]
     date: datetime | None = fields.get("publishing_date")
+    title = fields.get("title")
     return Article(
-        title=normalise_text(fields.get("title") or "") or None,
-        authors=_lines(fields.get("authors") or ()),
+        title=next(iter(_lines("title", [title])), None) if title is not None else None,
+        authors=_lines("authors", fields.get("authors") or ()),
         publishing_date=date,
-        topics=_lines(fields.get("topics") or ()),
+        topics=_lines("topics", fields.get("topics") or ()),
         free_access=bool(fields.get("free_access", True)),
         body=Body(
-            summary=_lines(body.summary if body else ()),
+            summary=_lines("body", body.summary if body else ()),
             sections=tuple(section for section in sections if section.headline or section.paragraphs),
         ),
     )
 
 
-def _lines(texts: Any) -> tuple[str, ...]:
+def _lines(name: str, texts: Iterable[Any]) -> tuple[str, ...]:
+    strange = (
+        [texts] if isinstance(texts, str | Mapping) else [text for text in texts if not isinstance(text, str)]
+    )
+    if strange:
+        found = f"{type(strange[0]).__name__} {str(strange[0])[:80]!r}"
+        raise TypeError(f"{name}: expected a list of text, found {found}")
     return tuple(line for text in texts if (line := normalise_text(text)))
 
 

@@ -1,19 +1,22 @@
 """The model asset: what is trained is registered once, and MLflow's failure costs no training."""
 
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from assets.models import models
-from ml.records import Example, ModelRecord
+from assets.models import MODELS, models
+from ml.records import Example, ModelRecord, Split
 from pipeline import partitions
 from resources.crawl import Crawl
 from resources.store import Store
 from resources.tracking import Tracking
-from resources.trainer import CurvePoint, Trainer, TrainingJob, TrainingOutcome
+from resources.trainer import CurvePoint, Trainer, TrainingJob, TrainingOutcome, training_version
+from resources.training_process import examples_of
 
 EXPERIMENT = "tiny-json"
 
@@ -24,6 +27,7 @@ class InstantTrainer(Trainer):
     def train(self, context: dg.AssetExecutionContext, job: TrainingJob) -> TrainingOutcome:
         adapter = Path(job.output_dir) / "adapter"
         trainings = Path(self.work_dir) / "trainings.json"
+        (Path(self.work_dir) / "job.json").write_text(job.model_dump_json())
         if not adapter.exists():
             adapter.mkdir(parents=True)
             (adapter / "adapter_model.safetensors").write_bytes(job.training_set.encode())
@@ -113,6 +117,62 @@ def test_changed_data_trains_again_and_the_same_data_does_not(
         versions.append(record.model_version)
     assert versions == ["1", "1", "2"]
     assert len(json.loads((tmp_path / "trainings.json").read_text())) == 2
+
+
+def test_new_test_pages_train_and_register_nothing(
+    instance: dg.DagsterInstance, store: Store, tmp_path: Path
+) -> None:
+    uri, records = f"sqlite:///{tmp_path / 'mlflow.db'}", []
+    for targets in (["{}"], ["{}", '{"title":1}']):
+        tested = [replace(example("test", target), page_id=target) for target in targets]
+        store.replace("training_sets", Example, [*tested, example("train")], task="json")
+        assert materialise(instance, store, tmp_path, uri).success
+        records += store.rows(MODELS, ModelRecord, experiment=EXPERIMENT)
+    assert records[0] == records[1]
+    assert len(json.loads((tmp_path / "trainings.json").read_text())) == 1
+
+
+def test_a_kill_before_the_store_was_written_registers_nothing_twice(
+    instance: dg.DagsterInstance, store: Store, tmp_path: Path
+) -> None:
+    uri, records = f"sqlite:///{tmp_path / 'mlflow.db'}", []
+    for _ in range(2):
+        assert materialise(instance, store, tmp_path, uri).success
+        records += store.rows(MODELS, ModelRecord, experiment=EXPERIMENT)
+        shutil.rmtree(str(store.folder(MODELS)))
+    assert records[0] == records[1]
+    assert len(Tracking(tracking_uri=uri).versions()) == 1
+
+
+def test_another_mlflow_gets_the_model_without_a_training(
+    instance: dg.DagsterInstance, store: Store, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        uri = f"sqlite:///{tmp_path / name}.db"
+        assert materialise(instance, store, tmp_path, uri).success
+        (record,) = store.rows(MODELS, ModelRecord, experiment=EXPERIMENT)
+        assert [version.run_id for version in Tracking(tracking_uri=uri).versions()] == [record.run_id]
+    assert len(json.loads((tmp_path / "trainings.json").read_text())) == 1
+
+
+def test_the_version_of_a_training_set_is_of_what_training_reads() -> None:
+    rows = [example(split) for split in ("train", "validation", "test")]
+    assert training_version(rows) == training_version(rows[1::-1])
+    assert training_version(rows) != training_version(rows[1:])
+    assert training_version(rows) != training_version([example("train", "changed"), *rows[1:]])
+
+
+def test_a_training_reads_what_its_job_was_made_for(
+    instance: dg.DagsterInstance, store: Store, tmp_path: Path
+) -> None:
+    assert materialise(instance, store, tmp_path, f"sqlite:///{tmp_path / 'mlflow.db'}").success
+    job = TrainingJob.model_validate_json((tmp_path / "job.json").read_text())
+    assert examples_of(job) == {split: [example(split)] for split in Split}
+    store.replace("training_sets", Example, [example("train"), example("validation")], task="json")
+    assert examples_of(job)[Split.TEST] == []
+    store.replace("training_sets", Example, [example("train")], task="json")
+    with pytest.raises(RuntimeError, match="materialise the model again"):
+        examples_of(job)
 
 
 def test_a_model_without_a_training_set_says_what_to_materialise(

@@ -88,7 +88,7 @@ def test_pages_are_taken_one_at_a_time(misbehaving: ModuleType) -> None:
 
 
 def test_a_missing_library_says_what_to_install(misbehaving: ModuleType) -> None:
-    with pytest.raises(RuntimeError, match=r"pip install 'news-crawler-lm\[baselines\]'"):
+    with pytest.raises(RuntimeError, match=r"pip install -c constraints.txt '.\[baselines\]'"):
         run(misbehaving.Absent(), ["fine"])
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from ml.baselines.registry import BASELINES
 from pipeline.definitions import defs
 from pipeline.sensors import sync_publishers
 from resources.crawl import Crawl
 
-WATCHED = ("raw_pages", "articles", "corpus", "splits", "models")
+WATCHED = ("raw_pages", "articles", "corpus", "splits", "baseline_predictions", "scores", "models")
 
 
 class Simulated(Crawl):
@@ -85,8 +86,13 @@ def test_only_what_depends_on_a_change_is_rebuilt(weeks: Weeks) -> None:
     weeks.done("articles", "first", "a", "b")
     assert weeks.requested() == {"corpus": {None}}
     weeks.done("corpus", "first")
-    assert weeks.requested() == {"splits": {None}}
+    assert weeks.requested()["splits"] == {None}
     weeks.done("splits", "first")
+    weeks.requested()
+    weeks.done("training_sets", "first")
+    weeks.done("baseline_predictions", "first", *BASELINES)
+    weeks.requested()
+    weeks.done("scores", "first")
     assert weeks.requested() == {}
 
     assert not weeks.observe({"a": "1", "b": "1"}), "nothing changed, nothing is reported"
@@ -99,6 +105,12 @@ def test_only_what_depends_on_a_change_is_rebuilt(weeks: Weeks) -> None:
     weeks.requested()
     weeks.done("articles", "second", "b")
     assert weeks.requested() == {"corpus": {None}}
+    weeks.done("corpus", "second")
+    requested = weeks.requested()
+    assert requested["baseline_predictions"] == set(BASELINES), (
+        "the expected text may have changed on the same pages"
+    )
+    assert "models" not in requested, "a person starts training"
 
 
 def test_a_publisher_that_is_gone_keeps_its_partition_and_starts_nothing(weeks: Weeks) -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from newslm_command import NEWSLM, newslm, store_of
 
@@ -67,10 +69,12 @@ class TestKilled:
         def asked() -> int:
             return sum(count for url, count in newsroom.requests.items() if url in stories)
 
-        self.run_and_kill(tmp_path, newsroom, lambda: asked() >= 12)
+        self.run_and_kill(tmp_path, newsroom, lambda: asked() >= 35)
         before, asked_before = self.stored(tmp_path), Counter(newsroom.requests)
         self.finish(tmp_path, newsroom)
         after = self.stored(tmp_path)
+        assert len(before) >= 25, "the first publisher was through when the run was killed"
+        assert set(before) < stories
         assert set(after) >= stories
         assert max(after.values()) == 1, "nothing is stored twice"
         assert set(before) <= set(after), "nothing that was stored is lost"
@@ -110,12 +114,23 @@ class TestKilled:
         self.finish(tmp_path, newsroom, training="tiny-json")
         (run,) = checkpoints.iterdir()
         result = json.loads((run / "result.json").read_text())
-        assert before, "there was something to go on from"
-        assert result["history"][-1]["step"] == result["steps"]
+        first, second = self.logged_steps(tmp_path)
+        assert before
+        assert min(second) > 10, "the second run went on from a checkpoint"
+        assert set(first) | set(second) >= {entry["step"] for entry in result["history"]}
         (record,) = store_of(tmp_path).rows("models", ModelRecord, experiment="tiny-json")
         assert record.model_version == "1"
         with (run / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def logged_steps(self, home: Path) -> list[list[int]]:
+        """The training steps that each run told Dagster of, oldest run first."""
+        with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+            runs = instance.get_runs(dg.RunsFilter(job_name="train_model"))
+            messages = [
+                [entry.user_message for entry in instance.all_logs(run.run_id)] for run in reversed(runs)
+            ]
+        return [[int(step) for text in run for step in re.findall(r"^step (\d+)", text)] for run in messages]
 
     def stored_of(self, home: Path, key: str) -> list[Path]:
         return list(Path(home, "store", "raw_pages", f"publisher={key}").glob("*.parquet"))
@@ -137,6 +152,7 @@ def test_a_wrong_setting_ends_the_run_with_what_to_do(
     assert answer.returncode == 1
     assert words in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert "Stack Trace" not in answer.stderr
 
 
 def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:

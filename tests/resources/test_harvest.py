@@ -1,17 +1,22 @@
 """Crawls into the store: nothing twice, nothing lost, limits and refusals kept."""
 
+import gzip
+import threading
+import time
+import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from ml.extraction import page_id_of
 from ml.records import CrawlPolicy, RawPage
 from resources.crawl import Crawl
 from resources.fundus.catalogue import Catalogue, fundus_catalogue
 from resources.fundus.crawlers import FetchedPage, RobotsPolicy
-from resources.harvest import POLICIES, RAW_PAGES, harvest
+from resources.harvest import POLICIES, RAW_PAGES, CrawlCount, harvest
 from resources.sources import CrawlRequest, Source
 from resources.store import Store
 
@@ -26,6 +31,8 @@ class Shelfful(Source):
     breaks_after: int | None = None
     policy: RobotsPolicy | None = None
     asked: list[str] = field(default_factory=list)
+    requests: list[CrawlRequest] = field(default_factory=list)
+    pause_s: float = 0.0
     name: str = "web"
     visits_publishers: bool = True
 
@@ -37,7 +44,9 @@ class Shelfful(Source):
         return self.policy
 
     def crawl(self, request: CrawlRequest) -> Iterator[FetchedPage]:
+        self.requests.append(request)
         for number, (url, html) in enumerate(self.pages):
+            time.sleep(self.pause_s)
             if number == self.breaks_after:
                 raise ConnectionError("the line is dead")
             if not request.is_known(url):
@@ -200,3 +209,146 @@ def test_a_missing_or_wrong_setting_is_named(settings: dict[str, str], words: st
 def test_an_unknown_publisher_is_answered_with_similar_ones(store: Store) -> None:
     with pytest.raises(ValueError, match=r"unknown publisher 'DieZeitung'.*DieZeit"):
         harvest(store, Shelfful(pages=[]), "DieZeitung", max_pages=1)
+
+
+def test_a_page_that_comes_again_under_a_known_url_counts_as_a_duplicate(store: Store) -> None:
+    class Forgetful(Shelfful):
+        def crawl(self, request: CrawlRequest) -> Iterator[FetchedPage]:
+            return super().crawl(replace(request, is_known=lambda url: False))
+
+    counts = harvest(store, Forgetful(pages=[*PAGES, *PAGES]), KEY, max_pages=10)
+    assert (counts[KEY].new, counts[KEY].duplicates) == (5, 5)
+
+
+def test_half_a_surrogate_pair_in_a_url_is_stored_safely(store: Store) -> None:
+    harvest(store, Shelfful(pages=[("https://www.zeit.de/\ud83d", "<p>1</p>")]), KEY, max_pages=10)
+    (row,) = store.appended_rows(RAW_PAGES, RawPage, publisher=KEY)
+    assert (row.url, row.page_id) == ("https://www.zeit.de/?", page_id_of("https://www.zeit.de/?"))
+
+
+def test_the_delay_that_robots_txt_asks_for_reaches_the_source(store: Store) -> None:
+    policy = RobotsPolicy(disallows_all=False, disallows_training=False, crawl_delay_s=2.5)
+    source = Shelfful(pages=PAGES, policy=policy)
+    harvest(store, source, KEY, max_pages=10)
+    assert [request.delay_s for request in source.requests] == [2.5]
+
+
+@pytest.mark.parametrize("visits_publishers", [True, False])
+def test_two_crawls_at_a_time_store_no_page_twice(store: Store, visits_publishers: bool) -> None:
+    sources = [  # in two orders: the same rows in the same order would be the same file
+        Shelfful(pages=pages, pause_s=0.02, visits_publishers=visits_publishers)
+        for pages in (PAGES, PAGES[::-1])
+    ]
+    crawls = [
+        threading.Thread(target=harvest, args=(store, source, KEY), kwargs={"max_pages": 10})
+        for source in sources
+    ]
+    for crawl in crawls:
+        crawl.start()
+    for crawl in crawls:
+        crawl.join()
+    assert stored(store) == sorted(url for url, _ in PAGES)
+
+
+def test_an_archive_leaves_what_robots_txt_asked_for_in_the_store(store: Store) -> None:
+    policy = RobotsPolicy(disallows_all=True, disallows_training=True, crawl_delay_s=2.0)
+    harvest(store, Shelfful(pages=[], policy=policy), KEY, max_pages=10)
+    archive = Shelfful(pages=PAGES, visits_publishers=False, name="archive")
+    assert "disallows training" in (harvest(store, archive, KEY, max_pages=10)[KEY].skipped or "")
+    counts = harvest(store, archive, KEY, max_pages=10, crawl_disallowing_training=True)
+    assert counts[KEY].new == 5, "an archive is read without asking the website"
+    (kept,) = store.rows(POLICIES, CrawlPolicy, publisher=KEY)
+    assert (kept.disallows_all, kept.disallows_training, kept.crawl_delay_s) == (True, True, 2.0)
+
+
+def write_warc(path: Path, *urls: str) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = []
+    for url in urls:
+        body = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{url}</p>".encode()
+        head = (
+            f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-05-06T07:08:09Z\r\n"
+            f"WARC-Record-ID: <urn:uuid:{uuid.uuid4()}>\r\nContent-Type: application/http; msgtype=response\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        records.append(gzip.compress(head.encode() + body + b"\r\n\r\n"))
+    path.write_bytes(b"".join(records))
+    return path.read_bytes()
+
+
+def harvest_archive(store: Store, path: Path) -> CrawlCount:
+    return Crawl(source="archive", archive_path=str(path)).harvest(store, KEY)[KEY]
+
+
+def test_a_folder_that_gains_a_page_is_read_again(tmp_path: Path, store: Store) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for number in (1, 2):
+        (folder / f"{number}.html").write_text(f"<p>{number}</p>")
+        rows = "".join(f"{n}.html,https://www.zeit.de/{n}\n" for n in range(1, number + 1))
+        (folder / "urls.csv").write_text(f"file,url\n{rows}")
+        assert harvest_archive(store, folder).new == 1
+    assert len(stored(store)) == 2
+
+
+@pytest.mark.parametrize("place", ["archive/one.warc.gz", "archive"])
+def test_a_warc_file_replaced_in_its_place_is_read_again(tmp_path: Path, store: Store, place: str) -> None:
+    warc = tmp_path / "archive" / "one.warc.gz"
+    write_warc(warc, "https://www.zeit.de/a")
+    assert harvest_archive(store, tmp_path / place).new == 1
+    write_warc(warc, "https://www.zeit.de/a", "https://www.zeit.de/b")
+    assert harvest_archive(store, tmp_path / place).new == 1
+
+
+def test_a_folder_of_warc_files_and_html_gives_both(tmp_path: Path, store: Store) -> None:
+    folder = tmp_path / "archive"
+    write_warc(folder / "one.warc.gz", "https://www.zeit.de/a")
+    (folder / "b.html").write_text("<p>b</p>")
+    (folder / "urls.csv").write_text("file,url\nb.html,https://www.zeit.de/b\n")
+    assert harvest_archive(store, folder).new == 2
+
+
+def test_a_broken_warc_file_stops_nothing_and_is_read_again(tmp_path: Path, store: Store) -> None:
+    folder = tmp_path / "archive"
+    whole = write_warc(folder / "1.warc.gz", "https://www.zeit.de/a", "https://www.zeit.de/b")
+    (folder / "1.warc.gz").write_bytes(whole[: len(whole) * 2 // 3])
+    write_warc(folder / "2.warc.gz", "https://www.zeit.de/c")
+    first = harvest_archive(store, folder)
+    (fault,) = first.faults
+    assert first.new >= 1
+    assert "1.warc.gz" in fault
+    assert "https://www.zeit.de/c" in stored(store)
+    assert harvest_archive(store, folder).faults == [fault], "it is not taken for finished"
+    (folder / "1.warc.gz").write_bytes(whole)
+    assert harvest_archive(store, folder).faults == []
+    assert stored(store) == [f"https://www.zeit.de/{name}" for name in "abc"]
+
+
+def test_an_archive_of_which_nothing_can_be_read_is_an_error(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "1.warc.gz").write_bytes(b"no WARC at all")
+    with pytest.raises(ValueError, match=r"1\.warc\.gz holds no readable WARC response"):
+        harvest_archive(store, tmp_path / "archive")
+
+
+def test_pages_of_hosts_that_no_publisher_covers_are_counted(tmp_path: Path, store: Store) -> None:
+    write_warc(
+        tmp_path / "1.warc.gz", "https://www.zeit.de/a", "https://nobody.example/", "https://nobody.example/2"
+    )
+    count = harvest_archive(store, tmp_path / "1.warc.gz")
+    assert (count.new, count.unknown_hosts) == (1, {"nobody.example": 2})
+
+
+def test_an_archive_of_strangers_is_refused_each_time(tmp_path: Path, store: Store) -> None:
+    write_warc(tmp_path / "1.warc.gz", "https://nobody.example/", "https://stranger.example/")
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"nobody\.example \(1\), stranger\.example \(1\)"):
+            harvest_archive(store, tmp_path / "1.warc.gz")
+
+
+def test_pages_of_a_publisher_that_has_enough_are_of_no_unknown_host(tmp_path: Path, store: Store) -> None:
+    write_warc(tmp_path / "1.warc.gz", "https://www.zeit.de/a")
+    harvest_archive(store, tmp_path / "1.warc.gz")
+    write_warc(tmp_path / "2.warc.gz", "https://www.zeit.de/b")
+    crawl = Crawl(source="archive", archive_path=str(tmp_path / "2.warc.gz"), max_pages=1)
+    assert crawl.harvest(store, KEY)[KEY].unknown_hosts == {}

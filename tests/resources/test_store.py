@@ -1,8 +1,13 @@
 """The store: what is written is read, nothing is seen by halves, equal content is one version."""
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from ml.records import Assignment, RawPage
@@ -53,12 +58,59 @@ def test_appending_nothing_writes_nothing(store: Store) -> None:
     assert store.partitions("raw_pages", "publisher") == []
 
 
-def test_replacing_shows_the_new_rows_only_and_forgets_older_files(store: Store) -> None:
+def test_replacing_shows_the_new_rows_and_forgets_older_files_when_nobody_can_hold_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in "abc":
         store.replace("ledger", Assignment, [line(name)])
     assert list(store.rows("ledger", Assignment)) == [line("c")]
-    files = list(Path(store.uri, "ledger").glob("*.parquet"))
-    assert len(files) == 2, "the current file, and the one before it for readers that still hold it"
+    files = Path(store.uri, "ledger")
+    assert len(list(files.glob("*.parquet"))) == 3
+    monkeypatch.setattr("resources.store.GARBAGE_AGE_S", -1.0)
+    store.replace("ledger", Assignment, [line("c")])
+    assert len(list(files.glob("*.parquet"))) == 1
+
+
+def test_two_writers_at_once_leave_a_dataset_that_can_be_read(store: Store) -> None:
+    """The second finishes while the first is between its files and its manifest."""
+
+    def rows() -> Iterator[Assignment]:
+        yield line("a")
+        store.replace("ledger", Assignment, [line("b")])
+
+    store.replace("ledger", Assignment, rows())
+    assert list(store.rows("ledger", Assignment)) == [line("a")]
+
+
+def test_a_lock_is_held_against_another_process_and_let_go(store: Store) -> None:
+    script = f"from resources.store import Store\nwith Store(uri={store.uri!r}).lock('ledger'): print('held')"
+    with store.lock("ledger"):
+        other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(timeout=3)
+    assert other.communicate(timeout=30)[0] == "held\n"
+
+
+def test_a_column_that_came_later_is_null_in_older_files(store: Store) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Wider(Assignment):
+        note: str | None
+
+    @dataclass(frozen=True, kw_only=True)
+    class Stricter(Assignment):
+        note: str
+
+    store.replace("ledger", Assignment, [line("a")])
+    (row,) = store.rows("ledger", Wider)
+    assert (row.publisher, row.note) == ("a", None)
+    with pytest.raises(RuntimeError, match="has no note"):
+        list(store.rows("ledger", Stricter))
+
+
+def test_the_version_does_not_depend_on_how_rows_are_chunked() -> None:
+    whole = RawPage.table([page(number) for number in range(4)])
+    parts = [RawPage.table([page(number)]) for number in range(4)]
+    assert content_version([whole]) == content_version(parts) == content_version([pa.concat_tables(parts)])
 
 
 def test_a_reader_between_the_write_and_the_switch_sees_the_old_rows(

@@ -74,7 +74,7 @@ def test_a_missing_extra_names_its_packages_and_the_command(
 
     assert finding.verdict is WARNING
     assert "missing: trafilatura" in finding.found
-    assert finding.remedy == "pip install 'news-crawler-lm[baselines]' -c constraints.txt"
+    assert finding.remedy == "pip install -c constraints.txt '.[baselines]'"
 
 
 def test_the_core_is_the_requirements_without_an_extra() -> None:

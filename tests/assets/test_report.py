@@ -1,0 +1,120 @@
+"""The report asset: written to whatever store there is, and attached to the runs of the models it judges."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.corpus import CORPUS, PAGE_SPLITS
+from assets.evaluation import scores
+from assets.models import CURVES, MODELS
+from assets.report import evaluation_report
+from ml.records import CorpusRow, CurveRecord, ModelRecord, Prediction
+from ml.splits import PageSplit
+from resources.crawl import Crawl
+from resources.store import Store
+from resources.test_set import REPORT_FILE, TestSet
+from resources.tracking import Tracking
+
+MODEL, PAGES, ADAPTER_SHA256 = "tiny-json", ("a", "b"), "5" * 64
+
+
+@pytest.fixture
+def tracking(tmp_path: Path) -> Tracking:
+    return Tracking(
+        tracking_uri=f"sqlite:///{tmp_path / 'mlflow.db'}", artifact_folder=str(tmp_path / "artifacts")
+    )
+
+
+@pytest.fixture(params=["memory", "folder"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, tracking: Tracking) -> Store:
+    """A store with two test pages that a model has answered."""
+    uri = f"memory:/{tmp_path}/store" if request.param == "memory" else str(tmp_path / "store")
+    store = Store(uri=uri)
+    store.replace(CORPUS, CorpusRow, [corpus_row(page) for page in PAGES])
+    store.replace(PAGE_SPLITS, PageSplit, [page_split(page) for page in PAGES])
+    store.replace(MODELS, ModelRecord, [trained(tracking, tmp_path)], experiment=MODEL)
+    store.replace(CURVES, CurveRecord, [CurveRecord(name="loss", step=1, value=1.0)], experiment=MODEL)
+    TestSet(store).complete(MODEL, ADAPTER_SHA256[:16], lambda _: [answer(page) for page in PAGES])
+    return store
+
+
+def corpus_row(page: str) -> CorpusRow:
+    return CorpusRow(
+        page_id=page,
+        url=f"https://example.org/{page}",
+        publisher="P",
+        family="F",
+        crawl_date=datetime(2025, 1, 1, tzinfo=UTC),
+        fundus_version="1",
+        rules_version="1",
+        html_sha256=page,
+        reason=None,
+        detail=None,
+        title="Title",
+        language="en",
+        plaintext="Title\n\nThe words of the article.",
+        json='{"title":"Title"}',
+        compact="<h1 0>Title\n<p 1>The words of the article.",
+        roles=("title", "paragraph"),
+        input_tokens=10,
+        text_tokens=8,
+        json_tokens=6,
+        target_coverage=1.0,
+        duplicate_of=None,
+    )
+
+
+def page_split(page: str) -> PageSplit:
+    return PageSplit(page_id=page, publisher="P", family="F", cluster=page, split="test", reason=None)
+
+
+def trained(tracking: Tracking, tmp_path: Path) -> ModelRecord:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    registered = tracking.register_adapter(
+        name=MODEL, adapter=adapter, identity={}, parameters={}, tags={}, curves=[], figures={}
+    )
+    return ModelRecord(
+        experiment=MODEL,
+        adapter_sha256=ADAPTER_SHA256,
+        adapter_dir=str(adapter),
+        training_set="t",
+        steps=1,
+        validation_perplexity=9.0,
+        run_id=registered.run_id,
+        model_name=registered.model_name,
+        model_version=registered.model_version,
+    )
+
+
+def answer(page: str) -> Prediction:
+    return Prediction(
+        page_id=page,
+        url=f"https://example.org/{page}",
+        publisher="P",
+        language="en",
+        extractor=MODEL,
+        text="Title\n\nThe words of the article.",
+        json=None,
+        truncated=False,
+        seconds=0.1,
+        error=None,
+    )
+
+
+def test_the_report_lies_in_the_store_and_with_the_run_of_its_model(store: Store, tracking: Tracking) -> None:
+    result = dg.materialize(
+        [scores, evaluation_report], resources={"store": store, "crawl": Crawl(), "tracking": tracking}
+    )
+    path = store.root / REPORT_FILE
+    assert b"<html" in path.read_bytes()
+    metadata = result.asset_materializations_for_node("evaluation_report")[0].metadata
+    assert metadata["dagster/row_count"].value == len(PAGES)
+    assert metadata["path"].value == str(path)
+    (record,) = store.rows(MODELS, ModelRecord, experiment=MODEL)
+    assert metadata[MODEL].value.endswith(f"/runs/{record.run_id}/artifacts/report/report.html")
+    attached = tracking.client().list_artifacts(record.run_id, "report")
+    assert [file.path for file in attached] == ["report/report.html", "report/report.md"]

@@ -52,17 +52,16 @@ def robots_policy(publisher: Publisher) -> RobotsPolicy:
     """Read robots.txt with Fundus' session and header.
 
     Fundus reads it too, but its parser (robotspy) leaves out `Crawl-delay`, so that is read here. A publisher
-    is closed where neither a page nor any of its feeds and sitemaps may be fetched, or where the server
-    fails to answer (RFC 9309, section 2.3.1.4).
+    is closed where neither a page, a feed nor a sitemap may be fetched and no section is opened again, or
+    where the server fails to answer (RFC 9309, section 2.3.1.4).
     """
     text = _robots_text(publisher)
     rules = Protego.parse(text or "")
     agent = {key.lower(): value for key, value in publisher.request_header.items()}.get("user-agent", "*")
     delay = rules.crawl_delay(agent)
     sources = [source.url for group in publisher.source_mapping.values() for source in group]
-    allowed = any(
-        rules.can_fetch(url, agent) for url in (publisher.domain.rstrip("/") + "/any-page", *sources)
-    )
+    urls = [publisher.domain.rstrip("/") + "/any-page", *sources]
+    allowed = _allows_some(text or "", agent) or any(rules.can_fetch(url, agent) for url in urls)
     return RobotsPolicy(
         disallows_all=text is None or not allowed or bool(publisher.robots.disallow_all()),
         disallows_training=publisher.disallows_training,

@@ -7,6 +7,8 @@ parsing, or how blocks are written down (`ml/page.py`).
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from selectolax.lexbor import LexborNode
@@ -17,10 +19,11 @@ from ml.taming import tag_set
 class Block(NamedTuple):
     """A run of text between two block-level boundaries, inline tags unwrapped.
 
-    `tag` is the nearest block-level element. `hint` is what the nearest telling class, id or sectioning tag of it or
-    the elements around it says, in at most two words of those that templates share, "" if there is none. `path` lists up to `MAX_PATH` elements around the text, outermost
-    first, as "article.story/div/p", with "/b" at its end where all of the text is bold. `link_density` is the share
-    of the text's characters inside links, 0 to 1.
+    `tag` is the nearest block-level element. `hint` is what the nearest telling class, id or sectioning tag of
+    it or the elements around it says, in at most two words of those that templates share, "" if there is none.
+    `path` lists up to `MAX_PATH` elements around the text, outermost first, as "article.story/div/p", with "/b"
+    at its end where all of the text is bold. `link_density` is the share of the text's characters inside links,
+    0 to 1.
     """
 
     id: int
@@ -33,11 +36,10 @@ class Block(NamedTuple):
     @property
     def is_bold(self) -> bool:
         """Whether all of the text is bold: often a headline that is not marked up as one."""
-        return self.path.endswith(_BOLD_STEP)
+        return self.path.endswith("/b")
 
 
 MAX_PATH = 10
-_BOLD_STEP = "/b"
 _HINT_REACH = 3  # how many levels up an element without a telling class borrows one
 _MAX_NAMES_CHARACTERS = 160  # of a class attribute; what tells comes first
 
@@ -62,7 +64,13 @@ _HINT_WORDS = tag_set(
     "section share sidebar signature social source sponsor standfirst story subhead subline subscribe subtitle summary "
     "tag tagline teaser ticker time title titre titulo topic trending update video vorspann weather widget"
 )
-_HINT_WORD = re.compile("|".join(sorted(_HINT_WORDS, key=len, reverse=True)))
+# By first letter, because the engine tries one alternative after the other; reversed, so that longer words go first.
+_HINT_WORD = re.compile(
+    "|".join(
+        f"{letter}(?:{'|'.join(word[1:] for word in words)})"
+        for letter, words in groupby(sorted(_HINT_WORDS, reverse=True), key=itemgetter(0))
+    )
+)
 _STATEMENTS = tag_set("meta script time title")
 _BOLD = tag_set("b strong")
 _ENCLOSING = BOUNDARIES | _BOLD | {"a"}
@@ -82,25 +90,25 @@ class _Place:
     tag: str
     hint: str = ""
     reach: int = 0
-    path: str = ""
-    above: "_Place | None" = None
-    inside: "dict[tuple[str, str], _Place]" = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+    inside: "dict[tuple[str, str | None, str | None], _Place]" = field(default_factory=dict)
 
-    def of(self, tag: str, attributes: dict[str, str | None]) -> "_Place":
-        """The place of an element inside this one."""
-        kind = (tag, _own_hint(tag, attributes))
+    def of(self, tag: str, names: str | None, identity: str | None) -> "_Place":
+        """The place of an element inside this one, by its tag, class attribute and id."""
+        kind = (tag, names, identity)
         if (place := self.inside.get(kind)) is None:
-            place = self.inside[kind] = self._new(*kind)
+            hint = _telling_words(names) or _telling_words(identity) or (tag if tag in _SECTIONS else "")
+            place = self.inside[kind] = self._new(tag, hint)
         return place
 
     def _new(self, tag: str, hint: str) -> "_Place":
         step = f"{tag}.{hint}" if hint and hint != tag else tag
-        path = f"{_without_surplus(self.path)}/{step}" if self.path else step
+        steps = (*self.steps, step)[-MAX_PATH:]
         if tag == "body":  # its class is about the whole page
-            return _Place(tag, path=path, above=self)
+            return _Place(tag, steps=steps)
         if hint or not self.reach:
-            return _Place(tag, hint, _HINT_REACH if hint else 0, path, self)
-        return _Place(tag, self.hint, self.reach - 1, path, self)
+            return _Place(tag, hint, _HINT_REACH if hint else 0, steps)
+        return _Place(tag, self.hint, self.reach - 1, steps)
 
 
 @dataclass(slots=True)
@@ -109,7 +117,7 @@ class _Reader:
 
     blocks: list[Block] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
-    place: _Place = field(default_factory=lambda: _Place(""))
+    places: list[_Place] = field(default_factory=lambda: [_Place("")])
     parts: list[str] = field(default_factory=list)
     characters: int = 0
     linked: int = 0
@@ -136,7 +144,8 @@ class _Reader:
         if tag in BOUNDARIES:
             if self.characters:
                 self._end_block()
-            self.place = self.place.of(tag, node.attributes)
+            attributes = node.attributes
+            self.places.append(self.places[-1].of(tag, attributes.get("class"), attributes.get("id")))
         elif tag == "a":
             self.links_open += 1
         elif tag in _BOLD:
@@ -150,7 +159,7 @@ class _Reader:
         if tag in BOUNDARIES:
             if self.characters:
                 self._end_block()
-            self.place = self.place.above or self.place
+            self.places.pop()
         elif tag == "a":
             self.links_open -= 1
         else:
@@ -165,7 +174,7 @@ class _Reader:
             self.after_break = True
 
     def _end_block(self) -> None:
-        self.blocks.append(self._block(self.place))
+        self.blocks.append(self._block(self.places[-1]))
         self.characters = self.linked = self.bold = 0
         self.parts.clear()
         self.after_break = False
@@ -175,7 +184,7 @@ class _Reader:
             id=len(self.blocks),
             tag=place.tag,
             hint=place.hint,
-            path=place.path + _BOLD_STEP if self.bold == self.characters else place.path,
+            path="/".join((*place.steps, "b") if self.bold == self.characters else place.steps),
             text=" ".join("".join(self.parts).split()),
             link_density=self.linked / self.characters,
         )
@@ -195,29 +204,22 @@ def read(root: LexborNode) -> tuple[list[Block], list[Statement]]:
             if tag in _ENCLOSING:
                 reader.end(tag)
             continue
-        tag = node.tag or ""
-        if tag == "-text":
+        if node.is_text_node:
             reader.add_text(node.text_content or "")
             node = node.next
             continue
+        tag = node.tag or ""
         if tag in _OF_INTEREST:
             reader.begin(tag, node)
-        if tag not in SKIPPED and (child := node.first_child) is not None:
+        child = None if tag in SKIPPED else node.first_child
+        if child is not None:
             outer.append((tag, node.next))
             node = child
-        else:
-            if tag in _ENCLOSING:
-                reader.end(tag)
-            node = node.next
+            continue
+        if tag in _ENCLOSING:
+            reader.end(tag)
+        node = node.next
     return reader.blocks, reader.statements
-
-
-def _own_hint(tag: str, attributes: dict[str, str | None]) -> str:
-    """What an element's class, or else its id, or else its tag says; "" if that is nothing."""
-    by_name = ""
-    if attributes:
-        by_name = _telling_words(attributes.get("class")) or _telling_words(attributes.get("id"))
-    return by_name or (tag if tag in _SECTIONS else "")
 
 
 def _telling_words(names: str | None) -> str:
@@ -231,7 +233,3 @@ def _first_telling_words(names: str) -> str:
         if words := _HINT_WORD.findall(name):
             return "-".join(dict.fromkeys((words[0], words[-1])))
     return ""
-
-
-def _without_surplus(path: str) -> str:
-    return path.partition("/")[2] if path.count("/") >= MAX_PATH - 1 else path

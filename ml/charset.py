@@ -87,19 +87,20 @@ def decode(data: bytes, *, charset: str | None = None) -> str:
 
 
 def text_or_raise(text: str) -> str:
-    """`text` without its NULs; raises `PageError` where it is binary data that someone decoded."""
+    """`text` itself; raises `PageError` where it is binary data that someone decoded."""
     sample = text[:_BINARY_SAMPLE]
     if len(_CONTROL.findall(sample)) > _MAX_CONTROL_SHARE * len(sample) and not _TAG.search(sample):
         raise PageError(Reason.NOT_HTML, f"expected HTML, found binary data that starts with {text[:8]!r}")
-    return text.replace("\0", "") if "\0" in text else text
+    return text
 
 
 def encode(text: str) -> bytes:
-    """UTF-8, with the replacement character for lone surrogates."""
+    """UTF-8, without NULs (which nothing finds faster than in bytes), with U+FFFD for lone surrogates."""
     try:
-        return text.encode()
+        data = text.encode()
     except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text).encode()
+        data = _SURROGATE.sub("\ufffd", text).encode()
+    return data.replace(b"\0", b"")
 
 
 def _declared(data: bytes, charset: str | None) -> list[str]:

@@ -37,9 +37,7 @@ _USEFUL_ATTRIBUTES = tag_set(
 # Every quantifier is possessive and every quote may end with the page: a scan never goes back.
 # White space is spelled out: the regex engine tests a plain set of characters twice as fast as \s.
 _SPACE = r" \t\n\f\r"
-_VALUE = (
-    rf"""(?:[{_SPACE}]*+=[{_SPACE}]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_SPACE}>]++)?+)?+"""
-)
+_VALUE = rf"""(?:[{_SPACE}]*+=[{_SPACE}]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_SPACE}>]++)?+)?+"""
 _NAME = f"[^{_SPACE}>/][^{_SPACE}=>/]*+"
 _ATTRIBUTE = re.compile(f"({_NAME}){_VALUE}")
 _OVERLOADED_TAG = re.compile(f"<[a-zA-Z][^{_SPACE}/>]*+(?:[{_SPACE}/]*+{_NAME}{_VALUE}){{{MAX_ATTRIBUTES}}}")

@@ -80,7 +80,9 @@ def test_without_the_extra_the_command_is_named(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hide("peft", monkeypatch)
-    with pytest.raises(RuntimeError, match=r"not installed: peft, .*pip install -c constraints.txt '.\[lm\]'"):
+    with pytest.raises(
+        RuntimeError, match=r"not installed: peft, .*pip install -c constraints.txt '.\[lm\]'"
+    ):
         load_backbone(name, cache_dir=tmp_path)
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ml.taming import tag_set
 
@@ -76,6 +76,15 @@ _BOLD = tag_set("b strong")
 _ENCLOSING = BOUNDARIES | _BOLD | {"a"}
 _OF_INTEREST = _ENCLOSING | _STATEMENTS | {"br"}
 
+
+def _numbers_of_tags(names: frozenset[str]) -> dict[int, str]:
+    """The parser's numbers of tags: the name of a node is built and hashed anew each time it is asked for."""
+    document = LexborHTMLParser("")
+    return {document.create_node(name).tag_id: name for name in names}
+
+
+_TAGS = _numbers_of_tags(_OF_INTEREST | SKIPPED)
+
 Statement: TypeAlias = tuple[str, LexborNode]
 """An element that says something outside the visible text, with its tag: meta, title, time or script."""
 
@@ -126,13 +135,16 @@ class _Reader:
     bold_open: int = 0
     after_break: bool = False
 
-    def add_text(self, text: str) -> None:
-        if text.isspace():
+    def add_text(self, node: LexborNode) -> None:
+        if node.is_empty_text_node:  # most are: the line breaks of the source
             if self.characters:
                 self.parts.append(" ")
             return
-        size = len(text.strip())
+        text = node.text_content or ""
         self.parts.append(text)
+        size = len(text.strip())
+        if not size:
+            return
         self.characters += size
         if self.links_open:
             self.linked += size
@@ -196,40 +208,43 @@ def read(root: LexborNode) -> tuple[list[Block], list[Statement]]:
     A loop, not a recursion, because pages nest as deep as they like.
     """
     reader = _Reader()
-    outer: list[tuple[str, LexborNode | None]] = []  # the tags around `node`, and what follows their elements
-    node: LexborNode | None = root
-    while node is not None or outer:
-        if node is None:
-            tag, node = outer.pop()
-            if tag in _ENCLOSING:
-                reader.end(tag)
-            continue
-        if node.is_text_node:
-            reader.add_text(node.text_content or "")
-            node = node.next
-            continue
-        tag = node.tag or ""
-        if tag in _OF_INTEREST:
-            reader.begin(tag, node)
-        child = None if tag in SKIPPED else node.first_child
-        if child is not None:
-            outer.append((tag, node.next))
-            node = child
-            continue
+    waiting: list[tuple[str, LexborNode | None]] = [
+        ("", root)
+    ]  # tags to close, and what follows their elements
+    while waiting:
+        tag, node = waiting.pop()
         if tag in _ENCLOSING:
             reader.end(tag)
-        node = node.next
+        while node is not None:
+            if node.is_text_node:
+                reader.add_text(node)
+                node = node.next
+                continue
+            tag = _TAGS.get(node.tag_id, "")
+            if tag in _OF_INTEREST:
+                reader.begin(tag, node)
+            child = None if tag in SKIPPED else node.first_child
+            if child is not None:
+                waiting.append((tag, node.next))
+                node = child
+                continue
+            if tag in _ENCLOSING:
+                reader.end(tag)
+            node = node.next
     return reader.blocks, reader.statements
 
 
 def _telling_words(names: str | None) -> str:
-    return _first_telling_words(names[:_MAX_NAMES_CHARACTERS]) if names else ""
-
-
-@lru_cache(maxsize=16_384)  # the same few names come on every element of a template
-def _first_telling_words(names: str) -> str:
-    """The first and the last word, outermost and innermost, of the first name that has any."""
-    for name in names.lower().split():
-        if words := _HINT_WORD.findall(name):
-            return "-".join(dict.fromkeys((words[0], words[-1])))
+    """What the first telling name in a class attribute says, "" if there is none."""
+    if names:
+        for name in names[:_MAX_NAMES_CHARACTERS].split():
+            if words := _words_of(name):
+                return words
     return ""
+
+
+@lru_cache(maxsize=65_536)  # enough for the names on the pages of all publishers, some 200 each
+def _words_of(name: str) -> str:
+    """The first and the last word that tells something: block and element, where names are built that way."""
+    words = _HINT_WORD.findall(name.lower())
+    return "-".join(dict.fromkeys((words[0], words[-1]))) if words else ""

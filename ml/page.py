@@ -132,8 +132,8 @@ def _blocks_of_hidden_body(json_ld: JsonLd, visible: list[Block]) -> list[Block]
     body_words = set(_WORD.findall(json_ld.body))
     if not body_words:
         return []
-    visible_words = {word for block in visible for word in _WORD.findall(block.text)}
-    if len(body_words & visible_words) > _MAX_VISIBLE_SHARE * len(body_words):
+    visible_words = _WORD.findall("\n".join(block.text for block in visible))
+    if len(body_words.intersection(visible_words)) > _MAX_VISIBLE_SHARE * len(body_words):
         return []
     lines = (" ".join(line.split()) for line in json_ld.body.splitlines())
     return [

@@ -53,16 +53,17 @@ SKIPPED = tag_set(
     "textarea input button title meta noframes noembed"
 )
 _SECTIONS = tag_set("article aside blockquote figure footer header main nav")
-# What class names of news pages have in common. All else in them is layout, a brand or a hash: many tokens for
-# nothing that holds on the next publisher's pages.
+# What class names of news pages have in common, as patterns. All else in them is layout, a brand or a hash: many
+# tokens for nothing that holds on the next publisher's pages.
 _HINT_WORDS = tag_set(
-    "abstract advert aside anzeige article author autor banner bio blockquote blog body breadcrumb byline caption card "
-    "category chapo comment consent cookie copyright credit date deck description dialog dossier editor entry excerpt "
-    "fact figcaption figure footer form gallery header heading headline image info infobox ingress intro kicker label "
-    "lead lede legal live login main media menu meta modal most name nav news newsletter overline paragraph paywall "
-    "perex photo popular post preface premium promo publish quote read recommend related reporter ressort search "
-    "section share sidebar signature social source sponsor standfirst story subhead subline subscribe subtitle summary "
-    "tag tagline teaser ticker time title titre titulo topic trending update video vorspann weather widget"
+    "abstract advert anzeige article aside author autor banner bio blockquote blog body breadcrumb byline caption "
+    "card category chapo comment consent cookie copyright credit date deck description dialog dossier editor "
+    "entry excerpt fact figcaption figure footer form gallery header heading headline image info infobox ingress "
+    "intro kicker label lead(?!er|ing) lede legal live login main media menu meta modal most name nav news "
+    "newsletter overline paragraph paywall perex photo popular post(?!er) preface premium promo publish quote "
+    "read recommend related reporter ressort search section share sidebar signature social source sponsor "
+    "standfirst story subhead subline subscribe subtitle summary tag tagline teaser ticker time title titre "
+    "titulo topic trending update video vorspann weather widget"
 )
 # By first letter, because the engine tries one alternative after the other; reversed, so that longer words go first.
 _HINT_WORD = re.compile(

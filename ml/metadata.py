@@ -219,4 +219,4 @@ def _texts(value: Json) -> Iterator[str]:
         elif isinstance(item, dict):
             waiting.append(item.get("name", item.get("@value")))
         elif item is not None:
-            yield encode(item).decode() if isinstance(item, str) else json.dumps(item)
+            yield encode(item).decode().replace("\0", "") if isinstance(item, str) else json.dumps(item)

@@ -28,7 +28,6 @@ _FLAT = tag_set(
     "a area base br col embed hr img input link meta param source track wbr p li dt dd tr td th option optgroup "
     "thead tbody tfoot colgroup"
 )
-_FLAT_TAGS = _FLAT | {f"/{name}" for name in _FLAT}
 _FORMATTING = tag_set("b big code em font i nobr s small strike strong tt u")
 _USEFUL_ATTRIBUTES = tag_set(
     "class id lang href type rel name property itemprop content datetime hidden style role aria-hidden"
@@ -64,21 +63,18 @@ def _nests_too_deep(html: str) -> bool:
     """Count the tags open at each point, which is never less than the depth of the tree."""
     open_tags: defaultdict[str, int] = defaultdict(int)
     depth = formatting = 0
-    for tag in _TAG_NAME.findall(html):
-        if tag in _FLAT_TAGS:
-            continue
-        name = tag.lower()
+    for found in _TAG_NAME.findall(html):
+        name = found.lower()
         step = 1
         if name[0] == "/":
             name, step = name[1:], -1
             if not open_tags[name]:
                 continue
-        elif name in _FLAT:
+        if name in _FLAT:
             continue
         open_tags[name] += step
         depth += step
-        if name in _FORMATTING:
-            formatting += step
+        formatting += step if name in _FORMATTING else 0
         if depth > MAX_DEPTH or formatting > MAX_FORMATTING:
             return True
     return False

@@ -45,6 +45,7 @@ BOMBS: dict[str, Make] = {
     "less-than signs": lambda n: "<p>word" + "<" * n,
     "comments": lambda n: "<p>word" + "<!--" * n,
     "entities": lambda n: "<p>word" + "&amp;&#x41;&NotExists;" * n,
+    "nested divs behind NULs": lambda n: "<p>" + "word " * 1_000 + "<\0div>" * n,
     "NUL bytes": lambda n: "<p>word" + "\0" * n,
     "spaces": lambda n: "<p>word" + " \n" * n,
     "one word": lambda n: "<p>" + "word" * n,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ml.alignment import words
 from ml.metadata import Fact, Source
-from ml.page import Page, PageError, parse_page, render_blocks, render_compact
+from ml.page import Page, PageError, decode, parse_page, render_blocks, render_compact
 from ml.records import Reason
 
 PAGES = Path(__file__).resolve().parents[1] / "data" / "pages"
@@ -107,6 +107,38 @@ def test_a_title_that_links_to_itself_stays_a_heading() -> None:
     assert render_compact(page) == "<div>Home</div>\n<h1>The title</h1>\n<p>By Ann"
 
 
+def test_what_the_text_says_already_is_not_said_again_in_the_header() -> None:
+    dates = "<meta name=date content=2024-03-05><meta name=lastmod content=2024-03-06>"
+    page = parse_page(
+        f"<meta name=description content='The mill is saved …'>{dates}<p>The mill is saved by law."
+    )
+    assert render_compact(page) == '<meta name=published content="2024-03-05">\n<p>The mill is saved by law.'
+    page = parse_page(f"<meta name=description content='Another lead.'>{dates}<p>The mill is saved by law.")
+    assert '<meta name=description content="Another lead.">' in render_compact(page)
+
+
+def test_labels_are_written_once_and_all_else_as_often_as_it_comes() -> None:
+    page = parse_page("<div>Advertisement</div><p>Yes.</p><div>5 May</div>" * 2)
+    assert render_compact(page).split("\n") == [
+        "<div>Advertisement</div>",
+        *["<p>Yes.", "<div>5 May</div>"] * 2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        ("class='c-article-body__text mt-3'", "article-body"),
+        ("class='flex sc-1x2y3z ArticleTeaser_title__Zz9'", "article-title"),
+        ("class='leading-tight bg-white css-9abc' id=byline-4711", "byline"),
+        ("class='teaserheadline'", "teaser-headline"),
+        ("class='hOoNv px-2'", ""),
+    ],
+)
+def test_a_hint_is_what_templates_have_in_common(names: str, hint: str) -> None:
+    assert [block.hint for block in parse_page(f"<p {names}>text").blocks] == [hint]
+
+
 def test_body_of_json_ld_is_added_only_where_the_page_does_not_show_it() -> None:
     data = json.dumps(
         {"@type": "NewsArticle", "headline": "T", "articleBody": "First hidden line.\nSecond &amp; last."}
@@ -164,8 +196,9 @@ def test_what_is_no_page_says_why(page: str | bytes, reason: Reason) -> None:
 
 
 def test_nuls_and_lone_surrogates_do_not_hurt() -> None:
+    assert decode(b"<p>a\0b") == "<p>ab"  # what is stored is read by parsers that refuse NULs
     assert texts("<p>a\0b \ud800 c</p>" + "<p>text</p>" * 20)[0] == "ab \ufffd c"
-    lone = '{"@type": "Article", "headline": "a\\ud800"}'
+    lone = '{"@type": "Article", "headline": "a\\ud800\\u0000"}'
     compact = render_compact(parse_page(f'<script type="application/ld+json">{lone}</script><p>x'))
     assert compact.encode() == '<meta name=title content="a\ufffd">\n<p>x'.encode()
 

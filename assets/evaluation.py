@@ -14,7 +14,7 @@ from assets.presentation import definition_metadata, mapping_table, picture, rec
 from ml.baselines.base import run_baseline
 from ml.baselines.registry import BASELINES
 from ml.evaluation import score_predictions, summarise
-from ml.experiments import EXPERIMENTS
+from ml.experiments import experiment_named
 from ml.plots import score_intervals
 from ml.records import ModelRecord, Prediction, Score
 from pipeline import partitions
@@ -43,9 +43,11 @@ def predictions(context: dg.AssetExecutionContext, store: Store, trainer: Traine
     test = TestSet(store)
 
     def answer(is_open: Callable[[str], bool]) -> Iterable[Prediction]:
-        examples = [example for example in test.examples(EXPERIMENTS[name].task) if is_open(example.page_id)]
+        examples = [
+            example for example in test.examples(experiment_named(name).task) if is_open(example.page_id)
+        ]
         model = load_adapter(Path(record.adapter_dir), cache_dir=Path(trainer.cache_dir))
-        return predict(model, examples, EXPERIMENTS[name], extractor=name)
+        return predict(model, examples, experiment_named(name), extractor=name)
 
     return _answered(test.complete(name, record.adapter_sha256[:16], answer))
 

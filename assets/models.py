@@ -10,7 +10,7 @@ import dagster as dg
 
 from assets.corpus import CORPUS, PAGE_SPLITS, TRAINING_SETS
 from assets.presentation import definition_metadata, picture
-from ml.experiments import EXPERIMENTS
+from ml.experiments import experiment_named
 from ml.plots import training_curves
 from ml.records import CurveRecord, Example, ModelRecord
 from pipeline import partitions
@@ -59,7 +59,7 @@ def models(
 
 
 def _job(name: str, crawl: Crawl, store: Store, trainer: Trainer) -> TrainingJob:
-    experiment = EXPERIMENTS[name]
+    experiment = experiment_named(name)
     if store.version(TRAINING_SETS, task=experiment.task) is None:
         raise RuntimeError(f"there is no training set for {name}; materialise training_sets first")
     training_set = training_version(store.rows(TRAINING_SETS, Example, task=experiment.task))

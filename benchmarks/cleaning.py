@@ -18,16 +18,17 @@ from datetime import datetime
 from pathlib import Path
 from statistics import mean, median
 
-from fastwarc.warc import ArchiveIterator, WarcRecordType
 from rapidfuzz.distance import LCSseq
 from rich.console import Console
 from rich.table import Table
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ml.alignment import Role, align, target_coverage, words
-from ml.article import Article, Body, Section, normalise_text
+from ml.archives import read_warc
+from ml.article import Article
 from ml.page import decode, parse_page, render_compact
 from ml.tokens import count_tokens
+from resources.fundus.extraction import article_of
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ccnews"
 MAX_INPUT_TOKENS = 24_000
@@ -73,35 +74,15 @@ def samples(data: Path) -> Iterator[Sample]:
             wanted[row["warc"], row["url"]].append(row)
     publishers = {publisher.__name__: publisher for publisher in PublisherCollection}
     for warc in sorted({row["warc"] for row in rows}):
-        for url, html in _responses(data / warc):
-            if wanted[warc, url]:
-                row = wanted[warc, url].pop(0)
+        for page in read_warc(data / warc):
+            if wanted[warc, page.url or ""]:
+                row = wanted[warc, page.url or ""].pop(0)
+                html = decode(page.data, charset=page.charset)
                 crawled = datetime.fromisoformat(row["crawl_date"])
                 fields = publishers[row["publisher"]].parser(crawled).parse(html, "suppress")
-                article = _article(fields.get("title"), fields.get("body"))
+                article = article_of(fields)
                 if article.body.lines():
-                    yield Sample(url=url, publisher=row["publisher"], html=html, article=article)
-
-
-def _responses(warc: Path) -> Iterator[tuple[str, str]]:
-    with warc.open("rb") as stream:
-        for record in ArchiveIterator(stream, record_types=WarcRecordType.response, parse_http=True):
-            url = record.headers["WARC-Target-URI"]
-            yield url, decode(record.reader.read(), charset=record.http_charset)
-
-
-def _article(title: str | None, body: object) -> Article:
-    sections = [
-        Section(headline=_lines(section.headline), paragraphs=_lines(section.paragraphs))
-        for section in getattr(body, "sections", ())
-    ]
-    return Article(
-        title=title or None, body=Body(summary=_lines(getattr(body, "summary", ())), sections=tuple(sections))
-    )
-
-
-def _lines(texts: list[str]) -> tuple[str, ...]:
-    return tuple(line for text in texts if (line := normalise_text(text)))
+                    yield Sample(url=row["url"], publisher=row["publisher"], html=html, article=article)
 
 
 def compact(html: str) -> str:

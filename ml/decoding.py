@@ -7,10 +7,10 @@ Belongs here: from compact pages to texts and articles. Does not belong here: en
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from more_itertools import chunked
 from pydantic import ValidationError
 
 from ml.article import Article
@@ -94,7 +94,7 @@ def predict(
     `max_new_tokens` defaults to the experiment's `max_output_tokens`.
     """
     limit = max_new_tokens or experiment.max_output_tokens
-    for batch in _batched(examples, experiment.decode_batch_size):
+    for batch in chunked(examples, experiment.decode_batch_size):
         yield from _predict_batch(model, batch, experiment, extractor, limit)
 
 
@@ -220,9 +220,3 @@ def _generation(written: list[int], tokenizer: "PreTrainedTokenizerBase", second
         seconds=seconds,
         new_tokens=len(kept) + ended,
     )
-
-
-def _batched(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:
-    iterator = iter(examples)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from typing import cast
 
 import jinja2
 import pyarrow as pa
 import pyarrow.parquet as pq
+from more_itertools import chunked
 
 from ml.article import Article, Section, normalise_text
 from ml.extraction import article_row, page_id_of
@@ -87,7 +87,7 @@ def _write_shards(rows: Iterable[CorpusRow], folder: Path) -> Exported:
     languages: Counter[str] = Counter()
     publishers: Counter[str] = Counter()
     shards = 0
-    for chunk in _chunks(_kept(rows, left_out)):
+    for chunk in chunked(_kept(rows, left_out), ROWS_PER_SHARD):
         languages.update(row.language or UNKNOWN for row in chunk)
         publishers.update(row.publisher for row in chunk)
         pq.write_table(_exchange_table(chunk), folder / f"train-{shards:05}.parquet", compression="zstd")
@@ -107,11 +107,6 @@ def _kept(rows: Iterable[CorpusRow], left_out: Counter[str]) -> Iterator[CorpusR
             yield row
         else:
             left_out[row.reason] += 1
-
-
-def _chunks(rows: Iterator[CorpusRow]) -> Iterator[list[CorpusRow]]:
-    while chunk := list(islice(rows, ROWS_PER_SHARD)):
-        yield chunk
 
 
 def _exchange_table(rows: Sequence[CorpusRow]) -> pa.Table:

@@ -21,6 +21,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
+from more_itertools import chunked
 from upath import UPath
 
 from ml.records import Record
@@ -117,7 +118,7 @@ class Store(dg.ConfigurableResource):  # type: ignore[type-arg]
         """
         folder = self.folder(dataset, **partition)
         names, versions = [], []
-        for table in _chunks(record, rows):
+        for table in _tables(record, rows):
             name = f"{content_version([table])}.parquet"
             # Written even if it is there: its age then says that it is wanted, see `_collect_garbage`.
             _write_atomically(folder / name, _parquet_bytes(table))
@@ -207,17 +208,11 @@ class Store(dg.ConfigurableResource):  # type: ignore[type-arg]
                 path.unlink(missing_ok=True)
 
 
-def _chunks(record: type[R], rows: Iterable[R]) -> Iterator[pa.Table]:
+def _tables(record: type[R], rows: Iterable[R]) -> Iterator[pa.Table]:
     """Tables of at most `ROWS_PER_FILE` rows; one empty table where there are no rows."""
-    chunk: list[R] = []
-    wrote = False
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == ROWS_PER_FILE:
-            yield record.table(chunk)
-            chunk, wrote = [], True
-    if chunk or not wrote:
-        yield record.table(chunk)
+    chunks = chunked(rows, ROWS_PER_FILE)
+    yield record.table(next(chunks, []))
+    yield from map(record.table, chunks)
 
 
 def _read_file(path: UPath, wanted: pa.Schema) -> pa.Table:

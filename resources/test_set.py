@@ -4,8 +4,10 @@ Belongs here: reading the test split from the store, and appending predictions s
 on. Does not belong here: extracting (`ml/decoding.py`, `ml/baselines/`) or scoring (`ml/evaluation.py`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+
+from more_itertools import chunked
 
 from ml.baselines.base import PageInput
 from ml.evaluation import Reference
@@ -104,7 +106,7 @@ class TestSet:
             row.page_id for row in self.answers(extractor, model)
         }
         if open_ids:
-            for chunk in _chunks(answer(open_ids.__contains__), PREDICTIONS_PER_FILE):
+            for chunk in chunked(answer(open_ids.__contains__), PREDICTIONS_PER_FILE):
                 self._store.append(PREDICTIONS, chunk, **self._key(extractor, model))
         answers = self.answers(extractor, model)
         if missing := {row.page_id for row in self.rows} - {row.page_id for row in answers}:
@@ -116,14 +118,3 @@ class TestSet:
 
     def _key(self, extractor: str, model: str) -> dict[str, str]:
         return {"test": self.version, "extractor": extractor, "model": model}
-
-
-def _chunks(rows: Iterable[Prediction], size: int) -> Iterator[Sequence[Prediction]]:
-    chunk: list[Prediction] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

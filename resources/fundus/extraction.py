@@ -62,7 +62,7 @@ def extract(catalogue: Catalogue, page: RawPage) -> Extraction:
         detail = "; ".join(f"{name}: {error!r}" for name, error in sorted(failures.items()))
         return Extraction(article=None, reason=Reason.EXTRACTION_FAILED, detail=detail)
     try:
-        return Extraction(article=_article(fields))
+        return Extraction(article=article_of(fields))
     except (TypeError, ValueError, AttributeError) as error:  # a rule returned what its field cannot hold
         return Extraction(article=None, reason=Reason.EXTRACTION_FAILED, detail=repr(error))
 
@@ -70,7 +70,7 @@ def extract(catalogue: Catalogue, page: RawPage) -> Extraction:
 _FIELDS = ("title", "authors", "publishing_date", "topics", "free_access", "body")
 
 
-def _article(fields: Mapping[str, Any]) -> Article:
+def article_of(fields: Mapping[str, Any]) -> Article:
     """Fundus' values as ours; whitespace is normalised and lines that are empty afterwards are dropped.
 
     Raises `TypeError` naming the field where a rule returned something else than its annotation says, as

@@ -5,6 +5,8 @@ belong here: extracting, scoring or drawing, which `ml/` does.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 
 import dagster as dg
@@ -13,16 +15,22 @@ from assets.models import MODELS
 from assets.presentation import definition_metadata, mapping_table, picture, record_table
 from ml.baselines.base import run_baseline
 from ml.baselines.registry import BASELINES
-from ml.evaluation import score_predictions, summarise
+from ml.evaluation import score_predictions
 from ml.experiments import experiment_named
+from ml.intervals import summarise
+from ml.metrics.registry import missing
 from ml.plots import score_intervals
 from ml.records import ModelRecord, Prediction, Score
+from ml.zero_shot.registry import ZERO_SHOT
 from pipeline import partitions
+from resources.language_models import LanguageModels
 from resources.store import Store, content_version
-from resources.test_set import TestSet
+from resources.test_set import GOLD, HELD_OUT, Evaluation, EvaluationSet, TestSet
 from resources.trainer import Trainer
 
 SCORES = "scores"
+SCORES_OF = {HELD_OUT: SCORES, GOLD: "gold_scores"}
+"""The dataset that holds the scores on an evaluation set; each has its own, so that they never mix."""
 
 
 @dg.asset(
@@ -32,24 +40,24 @@ SCORES = "scores"
     kinds={"pytorch", "parquet"},
     pool="gpu",
     metadata=definition_metadata(Prediction),
-    description="What a trained model writes for each held-out page. Pages already answered by the same adapter are "
-    "not asked again.",
+    description="What a trained model writes for each held-out page, and each page of the external gold where there is "
+    "one. Pages already answered by the same adapter are not asked again.",
 )
-def predictions(context: dg.AssetExecutionContext, store: Store, trainer: Trainer) -> dg.MaterializeResult:
+def predictions(
+    context: dg.AssetExecutionContext, store: Store, trainer: Trainer, evaluation: Evaluation
+) -> dg.MaterializeResult:
     from ml.decoding import load_adapter, predict
 
     name = context.partition_key
     (record,) = store.rows(MODELS, ModelRecord, experiment=name)
-    test = TestSet(store)
+    experiment = experiment_named(name)
+    model = cache(lambda: load_adapter(Path(record.adapter_dir), cache_dir=Path(trainer.cache_dir)))
 
-    def answer(is_open: Callable[[str], bool]) -> Iterable[Prediction]:
-        examples = [
-            example for example in test.examples(experiment_named(name).task) if is_open(example.page_id)
-        ]
-        model = load_adapter(Path(record.adapter_dir), cache_dir=Path(trainer.cache_dir))
-        return predict(model, examples, experiment_named(name), extractor=name)
+    def answer(questions: EvaluationSet, is_open: Callable[[str], bool]) -> Iterable[Prediction]:
+        examples = (row for row in questions.examples(experiment.task) if is_open(row.page_id))
+        return predict(model(), examples, experiment, extractor=name)
 
-    return _answered(test.complete(name, record.adapter_sha256[:16], answer))
+    return _answered(evaluation.sets(store), name, record.adapter_sha256[:16], answer)
 
 
 @dg.asset(
@@ -58,20 +66,57 @@ def predictions(context: dg.AssetExecutionContext, store: Store, trainer: Traine
     group_name="evaluation",
     kinds={"python", "parquet"},
     metadata=definition_metadata(Prediction),
-    description="What a published extractor makes of the raw HTML of each held-out page; a page that hangs or crashes "
-    "it is an empty answer with its error.",
+    description="What a published extractor makes of the raw HTML of each held-out and each gold page; a page that "
+    "hangs or crashes it, or takes all memory, is an empty answer with its error.",
 )
-def baseline_predictions(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:
-    baseline, test = BASELINES[context.partition_key], TestSet(store)
+def baseline_predictions(
+    context: dg.AssetExecutionContext, store: Store, evaluation: Evaluation
+) -> dg.MaterializeResult:
+    baseline = BASELINES[context.partition_key]
 
-    def answer(is_open: Callable[[str], bool]) -> Iterable[Prediction]:
-        return run_baseline(baseline, (page for page in test.raw_pages() if is_open(page.page_id)))
+    def answer(questions: EvaluationSet, is_open: Callable[[str], bool]) -> Iterable[Prediction]:
+        return run_baseline(baseline, (page for page in questions.raw_pages() if is_open(page.page_id)))
 
     baseline.require_installed()
-    return _answered(test.complete(baseline.name, baseline.version or "", answer))
+    return _answered(evaluation.sets(store), baseline.name, baseline.version or "", answer)
 
 
-def _answered(rows: list[Prediction]) -> dg.MaterializeResult:
+@dg.asset(
+    partitions_def=partitions.zero_shot,
+    deps=["corpus", "splits"],
+    group_name="evaluation",
+    kinds={"huggingface", "parquet"},
+    pool="gpu",
+    metadata=definition_metadata(Prediction),
+    description="What a published language model makes of each held-out and each gold page without any training on "
+    "ours, run here or by an OpenAI-compatible server.",
+)
+def zero_shot_predictions(
+    context: dg.AssetExecutionContext, store: Store, evaluation: Evaluation, language_models: LanguageModels
+) -> dg.MaterializeResult:
+    from ml.zero_shot.extraction import extract
+
+    model, task = ZERO_SHOT[context.partition_key]
+
+    def answer(questions: EvaluationSet, is_open: Callable[[str], bool]) -> Iterable[Prediction]:
+        with language_models.engine(model) as engine:
+            yield from extract(
+                model, engine, task, (page for page in questions.raw_pages() if is_open(page.page_id))
+            )
+
+    return _answered(evaluation.sets(store), context.partition_key, model.version(task), answer)
+
+
+def _answered(
+    sets: Iterable[EvaluationSet],
+    extractor: str,
+    model: str,
+    answer: Callable[[EvaluationSet, Callable[[str], bool]], Iterable[Prediction]],
+) -> dg.MaterializeResult:
+    """Every set answered in full, and what the UI shows of it."""
+    rows = [
+        row for questions in sets for row in questions.complete(extractor, model, partial(answer, questions))
+    ]
     errors = [row for row in rows if row.error]
     return dg.MaterializeResult(
         data_version=dg.DataVersion(content_version([Prediction.table(rows)], ignore=Prediction.PROVENANCE)),
@@ -86,44 +131,67 @@ def _answered(rows: list[Prediction]) -> dg.MaterializeResult:
 
 
 @dg.asset(
-    deps=[predictions, baseline_predictions, "corpus", "splits"],
+    deps=[predictions, baseline_predictions, zero_shot_predictions, "corpus", "splits"],
     group_name="evaluation",
     kinds={"parquet"},
     metadata=definition_metadata(Score),
     description="Every metric of every answered page: per-article values first, means with intervals from them. "
-    "Extractors that have not answered the whole current test set are named, not scored.",
+    "Extractors that have not answered the whole current test set are named, not scored. Scores on the external gold "
+    "are a dataset of their own.",
 )
-def scores(store: Store) -> dg.MaterializeResult:
-    test = TestSet(store)
-    answered = complete_answers(store, test)
-    rows = score_predictions([row for answers in answered.values() for row in answers], test.references())
-    version = store.replace(SCORES, Score, rows)
-    summaries = summarise(rows)
+def scores(store: Store, evaluation: Evaluation) -> dg.MaterializeResult:
+    versions, metadata = [], {}
+    for questions in evaluation.sets(store):
+        answered = complete_answers(store, questions)
+        rows = score_predictions(chain.from_iterable(answered.values()), questions.references())
+        versions.append(store.replace(SCORES_OF[questions.name], Score, rows))
+        metadata |= _facts(questions, rows, answered, left_out(store, answered))
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(version),
-        metadata={
-            "dagster/row_count": len(rows),
-            "extractors": ", ".join(answered),
-            "left_out": ", ".join(left_out(store, answered)) or "none",
-            "summaries": record_table(summaries),
-            "intervals": picture(score_intervals(summaries)),
-        },
+        data_version=dg.DataVersion("-".join(versions)),
+        metadata={**metadata, "not_computed": mapping_table(_reasons(missing()))},
     )
 
 
-def complete_answers(store: Store, test: TestSet) -> dict[str, list[Prediction]]:
-    """Answers to the whole current test set, by extractor; raises `RuntimeError` where there are none."""
-    candidates = {name: baseline.version or "" for name, baseline in BASELINES.items()} | {
-        name: record.adapter_sha256[:16] for name, record in trained_models(store).items()
+def _facts(
+    questions: EvaluationSet, rows: list[Score], answered: Iterable[str], unanswered: list[str]
+) -> dict[str, dg.MetadataValue]:
+    """What the UI shows of one set's scores; the external gold's entries are prefixed with its name."""
+    summaries = summarise(rows)
+    facts = {
+        "dagster/row_count": dg.MetadataValue.int(len(rows)),
+        "extractors": dg.MetadataValue.text(", ".join(answered)),
+        "left_out": dg.MetadataValue.text(", ".join(unanswered) or "none"),
+        "summaries": record_table(summaries),
+        "intervals": picture(score_intervals(summaries)),
     }
-    answered = {name: test.answers(name, model) for name, model in candidates.items()}
-    complete = {name: rows for name, rows in answered.items() if len(rows) == len(test.rows)}
+    if questions.name == HELD_OUT:
+        return facts
+    return {f"{questions.name}_{name.removeprefix('dagster/')}": value for name, value in facts.items()}
+
+
+def _reasons(absent: dict[str, str]) -> list[dict[str, str]]:
+    return [{"metric": name, "reason": reason} for name, reason in absent.items()]
+
+
+def complete_answers(store: Store, questions: EvaluationSet) -> dict[str, list[Prediction]]:
+    """Answers to the whole of a set as it is now, by extractor; raises `RuntimeError` where there are none."""
+    answered = {name: questions.answers(name, model) for name, model in _versions(store).items()}
+    complete = {name: rows for name, rows in answered.items() if len(rows) == len(questions.page_ids)}
     if not complete:
         raise RuntimeError(
-            f"no extractor has answered all {len(test.rows)} test pages; materialise predictions or "
-            f"baseline_predictions first"
+            f"no extractor has answered all {len(questions.page_ids)} {questions.name} pages; materialise "
+            f"predictions or baseline_predictions first"
         )
     return complete
+
+
+def _versions(store: Store) -> dict[str, str]:
+    """Every extractor that there is, and the version of it whose answers count."""
+    return {
+        **{name: record.adapter_sha256[:16] for name, record in trained_models(store).items()},
+        **{name: model.version(task) for name, (model, task) in ZERO_SHOT.items()},
+        **{name: baseline.version or "" for name, baseline in BASELINES.items()},
+    }
 
 
 def trained_models(store: Store) -> dict[str, ModelRecord]:
@@ -136,7 +204,7 @@ def trained_models(store: Store) -> dict[str, ModelRecord]:
 
 
 def left_out(store: Store, answered: Iterable[str]) -> list[str]:
-    """Baselines and trained models that have yet to answer the current test set."""
+    """Baselines and trained models that have yet to answer the current test set; zero-shot models are optional."""
     return sorted({*BASELINES, *trained_models(store)} - set(answered))
 
 

@@ -85,7 +85,7 @@ def _register(tracking: Tracking, job: TrainingJob, outcome: TrainingOutcome, fi
         adapter=Path(outcome.adapter_dir),
         identity={"adapter_sha256": outcome.adapter_sha256, "training_set": job.training_set},
         parameters=job.experiment.model_dump() | facts,
-        tags={**made_from, "git_commit": job.git_commit or "unknown"},
+        tags={**made_from, "task": job.experiment.task, "git_commit": job.git_commit or "unknown"},
         curves=[
             *(Point(name=point.name, step=point.step, value=point.value) for point in outcome.curves),
             Point(

@@ -1,21 +1,23 @@
 """Using a trained adapter: loading it, greedy decoding, and predictions that record their failures.
 
-Belongs here: from compact pages to texts and articles. Does not belong here: encoding of prompts
-(`ml/datasets.py`), or storing and scoring predictions. Needs torch only when a model is loaded.
+Belongs here: from compact pages to texts and articles, and how likely a model finds the reference. Does not
+belong here: encoding of prompts (`ml/datasets.py`), or storing and scoring predictions. Needs torch only when a
+model is loaded.
 """
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from more_itertools import chunked
 from pydantic import ValidationError
 
 from ml.article import Article
 from ml.backbones import known_deprecations, load_backbone, require_lm_extra
-from ml.datasets import EncodedPrompt, encode_prompt
+from ml.datasets import EncodedPrompt, encode_example, encode_prompt
 from ml.experiments import Experiment
 from ml.extras import quieten_bitsandbytes
 from ml.records import Example, Prediction
@@ -42,12 +44,21 @@ class LoadedModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What the model wrote for one page."""
+    """What a model wrote for one page. Token counts are its own tokenizer's, None where a server gives none."""
 
     text: str
     truncated: bool  # stopped by the length limit, not by the model
     seconds: float  # of its batch, divided by the pages in it
-    new_tokens: int
+    input_tokens: int | None  # of the prompt, without padding
+    new_tokens: int | None  # written, the end-of-text included
+
+
+class Answer(NamedTuple):
+    """What a generation holds, in the terms of `Prediction`."""
+
+    text: str
+    json: str | None
+    error: str | None
 
 
 def load_adapter(adapter_dir: Path, cache_dir: Path) -> LoadedModel:
@@ -91,11 +102,47 @@ def predict(
     """One prediction per example, in order, decoded in batches of the experiment's `decode_batch_size`.
 
     A page that fails yields a prediction with an empty text and its error; the others go on.
-    `max_new_tokens` defaults to the experiment's `max_output_tokens`.
+    `max_new_tokens` defaults to the experiment's `max_output_tokens`. Perplexity is of `target`; it is None where
+    the experiment refuses the page or the target, and where the target is empty. It is no part of `seconds`.
     """
     limit = max_new_tokens or experiment.max_output_tokens
     for batch in chunked(examples, experiment.decode_batch_size):
         yield from _predict_batch(model, batch, experiment, extractor, limit)
+
+
+def target_nll(model: LoadedModel, example: Example, experiment: Experiment) -> tuple[float, int]:
+    """Summed negative log-likelihood in nats of the example's target tokens, and their number.
+
+    The model reads the page and, at each token, the reference's tokens before it. Prompt, length limits,
+    end-of-text and precision are those of training, so exp(nll / tokens) of one example is the perplexity that
+    a validation set of this example alone would have. Raises `ValueError` on an example that the experiment
+    refuses for its length. Memory: logits exist for `loss_chunk_tokens` positions at a time.
+    """
+    import torch
+
+    from ml import losses
+
+    encoded = encode_example(example, model.tokenizer, experiment)
+    causal: Any = model.model.get_base_model()
+    device = model.model.device
+    ids = torch.as_tensor(encoded.input_ids, dtype=torch.long, device=device)[None]  # (1, T)
+    labels = torch.as_tensor(encoded.labels, dtype=torch.long, device=device)[None]  # (1, T)
+    half = experiment.precision == "bfloat16"
+    with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
+        hidden = causal.get_decoder()(input_ids=ids, use_cache=False).last_hidden_state  # (1, T, d)
+        head = causal.get_output_embeddings()
+        nll, tokens = losses.target_nll(hidden, head, labels, chunk=experiment.loss_chunk_tokens)
+    return nll.item(), int(tokens.item())
+
+
+def read_answer(written: str, task: Task) -> Answer:
+    """What a model wrote, as text and, for the JSON task, as JSON; an error where it is not what was asked for."""
+    json = written if task is Task.JSON else None
+    try:
+        text = written.strip() if json is None else to_article(json).plaintext
+    except ValueError as mismatch:
+        return Answer("", json, str(mismatch))
+    return Answer(text, json, None if text else "the model wrote no text")
 
 
 def to_article(text: str) -> Article:
@@ -129,9 +176,9 @@ def _predict_batch(
     generations = iter(_generate(model, prompts, experiment, limit))
     for example, outcome in zip(examples, outcomes, strict=True):
         if isinstance(outcome, EncodedPrompt):
-            yield _prediction(example, next(generations), experiment, extractor)
+            yield _prediction(example, next(generations), model, experiment, extractor)
         else:
-            yield _failure(example, outcome, extractor)
+            yield _failure(example, outcome, extractor, model.model.device.type)
 
 
 def _encode(example: Example, model: LoadedModel, experiment: Experiment) -> EncodedPrompt | ValueError:
@@ -142,29 +189,50 @@ def _encode(example: Example, model: LoadedModel, experiment: Experiment) -> Enc
 
 
 def _prediction(
-    example: Example, generation: Generation, experiment: Experiment, extractor: str
+    example: Example, generation: Generation, model: LoadedModel, experiment: Experiment, extractor: str
 ) -> Prediction:
-    json = generation.text if experiment.task is Task.JSON else None
-    try:
-        text = generation.text.strip() if json is None else to_article(json).plaintext
-        error = None if text else "the model wrote no text"
-    except ValueError as mismatch:
-        text, error = "", str(mismatch)
+    answer = read_answer(generation.text, experiment.task)
+    perplexity, target_tokens = _perplexity(example, model, experiment)
     return Prediction(
         page_id=example.page_id,
         url=example.url,
         publisher=example.publisher,
         language=example.language,
         extractor=extractor,
-        text=text,
-        json=json,
+        text=answer.text,
+        json=answer.json,
         truncated=generation.truncated,
         seconds=generation.seconds,
-        error=error,
+        error=answer.error,
+        device=model.model.device.type,
+        input_tokens=generation.input_tokens,
+        output_tokens=generation.new_tokens,
+        target_perplexity=perplexity,
+        target_tokens=target_tokens,
     )
 
 
-def _failure(example: Example, error: ValueError, extractor: str) -> Prediction:
+def _perplexity(
+    example: Example, model: LoadedModel, experiment: Experiment
+) -> tuple[float | None, int | None]:
+    """Of the target, and over how many tokens; nothing for an empty target or one that is refused."""
+    if not example.target:
+        return None, None
+    try:
+        nll, tokens = target_nll(model, example, experiment)
+    except ValueError:  # the target is longer than the experiment takes; the answer counts nevertheless
+        return None, None
+    return _exp(nll / tokens), tokens
+
+
+def _exp(nats: float) -> float:
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
+
+
+def _failure(example: Example, error: ValueError, extractor: str, device: str) -> Prediction:
     return Prediction(
         page_id=example.page_id,
         url=example.url,
@@ -176,6 +244,7 @@ def _failure(example: Example, error: ValueError, extractor: str) -> Prediction:
         truncated=False,
         seconds=0.0,
         error=str(error),
+        device=device,
     )
 
 
@@ -206,10 +275,15 @@ def _generate(
         prompt_lookup_num_tokens=experiment.prompt_lookup_tokens or None,
     )[:, width:].tolist()
     seconds = (time.perf_counter() - started) / len(prompts)
-    return [_generation(row, model.tokenizer, seconds) for row in written]
+    return [
+        _generation(prompt, row, model.tokenizer, seconds)
+        for prompt, row in zip(prompts, written, strict=True)
+    ]
 
 
-def _generation(written: list[int], tokenizer: "PreTrainedTokenizerBase", seconds: float) -> Generation:
+def _generation(
+    prompt: EncodedPrompt, written: list[int], tokenizer: "PreTrainedTokenizerBase", seconds: float
+) -> Generation:
     """The text of one row of a batch: up to its end-of-text, or all of it where there is none."""
     ended = tokenizer.eos_token_id in written
     kept = written[: written.index(tokenizer.eos_token_id)] if ended else written
@@ -218,5 +292,6 @@ def _generation(written: list[int], tokenizer: "PreTrainedTokenizerBase", second
         text=str(text),
         truncated=not ended,
         seconds=seconds,
+        input_tokens=len(prompt.input_ids),
         new_tokens=len(kept) + ended,
     )

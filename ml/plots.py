@@ -6,6 +6,7 @@ into a page (`ml/report/plots.py`). Matplotlib's object interface only: `pyplot`
 
 import base64
 import io
+import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,7 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.typing import RcKeyType
 
-from ml.evaluation import METRICS, Direction, Summary
+from ml.intervals import Summary
+from ml.metrics.registry import METRICS, Direction
 
 ImageFormat = Literal["png", "svg"]
 
@@ -31,6 +33,7 @@ OCHRE: Final = "#b7752c"
 
 _WIDTH_IN = 7.2
 _MAX_BARS = 20
+_TITLE_CHARACTERS = 16
 
 
 class CurvePoint(Protocol):
@@ -223,12 +226,19 @@ def _intervals(axes: Axes, metric: str, rows: Sequence[Summary | None]) -> None:
             axes.plot([row.low, row.high], [height, height], color=BLUE, linewidth=1.6, alpha=0.6)
         axes.plot(row.mean, height, "o", color=BLUE, markersize=4.5)
     arrow = "" if METRICS[metric].better is Direction.HIGHER else " ↓"
-    axes.set_title(f"{METRICS[metric].label}{arrow}", fontsize=8)
-    axes.set_xlim(-0.03, 1.03)
-    axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axes.set_title(textwrap.fill(f"{METRICS[metric].label}{arrow}", _TITLE_CHARACTERS), fontsize=8)
+    axes.set_xlim(*_limits([row for row in rows if row]))
+    axes.xaxis.set_major_locator(MaxNLocator(3))
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
     axes.tick_params(left=False)
+
+
+def _limits(rows: Sequence[Summary]) -> tuple[float, float]:
+    """The part of the axis that holds every interval, for most extractors are close; at least a tenth of it."""
+    ends = [end for row in rows for end in (row.mean, row.low, row.high) if end is not None] or [0.0, 1.0]
+    centre, half = (min(ends) + max(ends)) / 2, max(max(ends) - min(ends), 0.1) / 2
+    return centre - 1.1 * half, centre + 1.1 * half
 
 
 def new_figure(height_in: float) -> Figure:

@@ -78,7 +78,7 @@ def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
 class Record:
     """Base of the records: converts between dataclass rows and Arrow tables of the declared schema."""
 
-    PROVENANCE: ClassVar[frozenset[str]] = frozenset({"fundus_version", "rules_version", "seconds"})
+    PROVENANCE: ClassVar[frozenset[str]] = frozenset({"fundus_version", "rules_version", "seconds", "device"})
     """Fields that say how a row came about, not what it holds: content versions leave them out."""
 
     @classmethod
@@ -231,11 +231,20 @@ class Prediction(Record):
     truncated: Annotated[bool, "the output hit its length limit"]
     seconds: float
     error: str | None
+    device: Annotated[str | None, "what the seconds were spent on: cpu, cuda or server"] = None
+    input_tokens: Annotated[int | None, "of the model's own tokenizer; None for what has none"] = None
+    output_tokens: Annotated[int | None, "newly written"] = None
+    target_perplexity: Annotated[float | None, "of the reference, were the model made to write it"] = None
+    target_tokens: Annotated[int | None, "tokens that the perplexity is over"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Record):
-    """One metric of one prediction; None where the metric does not apply."""
+    """One metric of one prediction; None where the metric does not apply.
+
+    A set's value is the mean weighted by `weight`: with its denominator as the weight, a ratio such as
+    precision is counted over all pages together (micro), and with 1 every page counts the same (macro).
+    """
 
     page_id: str
     publisher: str
@@ -243,6 +252,7 @@ class Score(Record):
     extractor: str
     metric: str
     value: float | None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

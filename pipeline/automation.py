@@ -31,7 +31,8 @@ CONDITIONS: dict[str, dg.AutomationCondition] = {
     "scores": on_changed_input(),
     "evaluation_report": on_changed_input(),
 }
-"""Training is missing on purpose: it costs a GPU, so a person, or a job of theirs, asks for it."""
+"""Training and zero-shot language models are missing on purpose: they cost a GPU. Promotion is missing, too: a person
+asks for it."""
 
 
 def automated(asset: dg.AssetsDefinition) -> dg.AssetsDefinition:

@@ -11,6 +11,7 @@ import assets.corpus
 import assets.crawl
 import assets.evaluation
 import assets.models
+import assets.promotion
 import assets.publishers
 import assets.report
 from pipeline import jobs, schedules, sensors
@@ -24,6 +25,7 @@ ASSET_MODULES = [
     assets.models,
     assets.evaluation,
     assets.report,
+    assets.promotion,
 ]
 
 
@@ -38,7 +40,7 @@ def defs() -> dg.Definitions:
         asset_checks=dg.load_asset_checks_from_modules(ASSET_MODULES),
         jobs=jobs.ALL,
         schedules=[schedules.weekly_refresh],
-        sensors=[sensors.sync_publishers, sensors.automation],
+        sensors=[sensors.sync_publishers, sensors.automation, sensors.promote_challengers],
         resources=dict(resources(os.environ)),
         # A run is one process: its steps depend on each other, and what is heavy runs outside (training) or is
         # many runs (publishers).

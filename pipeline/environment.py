@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from resources.crawl import Crawl
+from resources.language_models import LanguageModels
 from resources.store import Store
+from resources.test_set import Evaluation
 from resources.tracking import Tracking
 from resources.trainer import Trainer
 from resources.warehouse import Warehouse
@@ -32,6 +34,24 @@ CRAWL_SETTINGS: dict[str, str] = {
 """Field of `Crawl` to the variable that sets it; a variable that is not set leaves the field's default."""
 
 
+EVALUATION_SETTINGS: dict[str, str] = {
+    "gold_folder": "NEWSLM_GOLD",
+    "gold_source": "NEWSLM_GOLD_SOURCE",
+    "gold_licence": "NEWSLM_GOLD_LICENCE",
+    "cpu_usd_per_hour": "NEWSLM_CPU_USD_PER_HOUR",
+    "cuda_usd_per_hour": "NEWSLM_CUDA_USD_PER_HOUR",
+    "server_usd_per_hour": "NEWSLM_SERVER_USD_PER_HOUR",
+}
+"""Field of `Evaluation` to the variable that sets it."""
+
+LANGUAGE_MODEL_SETTINGS: dict[str, str] = {
+    "server": "NEWSLM_LM_SERVER",
+    "api_key": "NEWSLM_LM_API_KEY",
+    "concurrency": "NEWSLM_LM_CONCURRENCY",
+}
+"""Field of `LanguageModels` to the variable that sets it."""
+
+
 class Resources(TypedDict):
     """The resources by the names that assets ask for."""
 
@@ -40,6 +60,8 @@ class Resources(TypedDict):
     crawl: Crawl
     trainer: Trainer
     tracking: Tracking
+    evaluation: Evaluation
+    language_models: LanguageModels
 
 
 def resources(environment: Mapping[str, str]) -> Resources:
@@ -54,15 +76,24 @@ def resources(environment: Mapping[str, str]) -> Resources:
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     folder = Path(home).resolve()
+    trainer = Trainer(work_dir=str(folder / "training"))
     store = Store(uri=environment.get(STORE) or str(folder / "store"))
-    crawl = {field: environment[name] for field, name in CRAWL_SETTINGS.items() if environment.get(name)}
     return {
         "store": store,
         "warehouse": Warehouse(store=store),
-        "crawl": Crawl(**crawl),
-        "trainer": Trainer(work_dir=str(folder / "training")),
+        "crawl": Crawl(**_given(CRAWL_SETTINGS, environment)),
+        "trainer": trainer,
         "tracking": _tracking(environment.get(MLFLOW), folder / "mlflow"),
+        "evaluation": Evaluation(**_given(EVALUATION_SETTINGS, environment)),
+        "language_models": LanguageModels(
+            cache_dir=trainer.cache_dir, **_given(LANGUAGE_MODEL_SETTINGS, environment)
+        ),
     }
+
+
+def _given(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The values of the variables that are set, by field."""
+    return {field: environment[name] for field, name in settings.items() if environment.get(name)}
 
 
 def _tracking(uri: str | None, folder: Path) -> Tracking:

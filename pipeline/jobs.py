@@ -25,10 +25,29 @@ run_baseline = dg.define_asset_job(
     selection=["baseline_predictions"],
     description="Answer the held-out pages with a published extractor.",
 )
+ask_language_model = dg.define_asset_job(
+    "ask_language_model",
+    selection=["zero_shot_predictions"],
+    description="Answer the held-out pages with a published language model as it is.",
+)
 evaluate = dg.define_asset_job(
     "evaluate",
     selection=["scores", "evaluation_report"],
     description="Score all answers and write the report.",
 )
+promote_model = dg.define_asset_job(
+    "promote_model",
+    selection=["comparison", "champion"],
+    description="Compare an experiment's newest version with the champion of its task and, where the check lets it "
+    "pass, make it champion. Tag the run `user` with the name of who asks.",
+)
 
-ALL = [refresh_publisher, build_corpus, train_model, run_baseline, evaluate]
+ALL = [
+    refresh_publisher,
+    build_corpus,
+    train_model,
+    run_baseline,
+    ask_language_model,
+    evaluate,
+    promote_model,
+]

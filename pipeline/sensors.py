@@ -1,14 +1,18 @@
-"""What Dagster notices from outside: publishers that came, went, or whose rules changed.
+"""What Dagster notices from outside: publishers that came, went, or whose rules changed; challengers to judge.
 
 Belongs here: sensors. Does not belong here: what follows from an observation (`automation.py`).
 """
 
 import json
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from pipeline import partitions
+from assets.promotion import ASKED_BY_TAG
+from pipeline import jobs, partitions
 from resources.crawl import Crawl
+from resources.registered import CHAMPION, RegisteredVersion
+from resources.tracking import Tracking
 
 FUNDUS_RULES = dg.AssetKey("fundus_rules")
 
@@ -43,3 +47,35 @@ automation = dg.AutomationConditionSensorDefinition(
     default_status=dg.DefaultSensorStatus.STOPPED,
     description="Rebuilds what depends on changed data. Training is not among it.",
 )
+
+
+@dg.asset_sensor(
+    asset_key=dg.AssetKey("evaluation_report"),
+    job=jobs.promote_model,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    description="After each new report: asks for the promotion of every experiment whose newest version nobody has "
+    "decided on yet. Off unless switched on; the check decides as it does for a person.",
+)
+def promote_challengers(
+    context: dg.SensorEvaluationContext, asset_event: dg.EventLogEntry, tracking: Tracking
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    undecided = undecided_challengers(tracking.versions())
+    if not undecided:
+        yield dg.SkipReason("every experiment's newest version is decided on")
+    for version in undecided:
+        yield dg.RunRequest(
+            run_key=f"{version.label} after {asset_event.run_id}",
+            partition_key=version.name,
+            tags={ASKED_BY_TAG: f"sensor:{context.sensor_name}"},
+        )
+
+
+def undecided_challengers(versions: Sequence[RegisteredVersion]) -> list[RegisteredVersion]:
+    """The newest version of each experiment that was never promoted, refused or rolled back.
+
+    `versions` are newest first within each model, as `Tracking.versions` lists them.
+    """
+    known = partitions.experiments.get_partition_keys()
+    newest = {version.name: version for version in reversed(versions) if version.name in known}
+    return [version for version in newest.values() if not version.history and CHAMPION not in version.aliases]

@@ -15,10 +15,11 @@ from pipeline.instance import PROCESS_TAG, process_tag
 from resources.fundus.catalogue import fundus_version
 from resources.provenance import git_commit
 
-CRAWL, CORPUS, BASELINES, TRAINING, EVALUATION = (
+CRAWL, CORPUS, BASELINES, ZERO_SHOT, TRAINING, EVALUATION = (
     "crawl and extract",
     "corpus, splits, training sets",
     "baselines",
+    "zero-shot language models",
     "training and prediction",
     "scores and report",
 )
@@ -52,6 +53,7 @@ def plan(
     publishers: Sequence[str],
     experiments: Sequence[str],
     baselines: Sequence[str],
+    zero_shot: Sequence[str] = (),
     *,
     has_pages: Callable[[str], bool] | None = None,
 ) -> Iterator[Step]:
@@ -65,9 +67,11 @@ def plan(
     yield Step(stage=CORPUS, job="build_corpus", needed=True)
     for name in baselines:
         yield Step(stage=BASELINES, job="run_baseline", partition=name)
+    for name in zero_shot:
+        yield Step(stage=ZERO_SHOT, job="ask_language_model", partition=name)
     for name in experiments:
         yield Step(stage=TRAINING, job="train_model", partition=name)
-    if baselines or experiments:
+    if baselines or experiments or zero_shot:
         yield Step(stage=EVALUATION, job="evaluate", needed=True)
 
 

@@ -1,26 +1,41 @@
 """MLflow: runs, curves, artifacts and the model registry, through its client.
 
-Belongs here: what is logged where, and registering an adapter folder. Does not belong here: training.
+Belongs here: what is logged where, registering an adapter folder, and moving the alias `champion`. Does not
+belong here: training, or whether a version may be champion (`promotion.py`).
 `mlflow.transformers.log_model` is not used: on an adapter over a local base it stores projections that
 are initialised anew. The adapter's folder is logged as it is and registered by its address.
 """
 
+import hashlib
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from ml.promotion_history import Event, Kind
+from resources.registered import (
+    CHAMPION,
+    EVENT_TAG,
+    RegisteredVersion,
+    champion_before,
+    champion_of,
+    holders_of,
+    named_version,
+)
+
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities.model_registry import ModelVersion
 
-CHALLENGER = "challenger"
+CHALLENGER = "challenger"  # the newest version of a model
 PARAMETER_LENGTH = 500
+WEIGHTS = "adapter_model.safetensors"  # what `adapter_sha256` is the hash of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +45,6 @@ class Registered:
     run_id: str
     model_name: str
     model_version: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegisteredVersion:
-    """One version of a registered model, as the registry describes it."""
-
-    name: str
-    version: str
-    aliases: tuple[str, ...]
-    run_id: str
-    created_s: float  # Unix time
-    validation_perplexity: float | None
-    tags: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +143,11 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
             ) from error
         return f"{base.rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}/artifacts/report/report.html"
 
+    def version_url(self, version: RegisteredVersion) -> str:
+        """Where a version is shown in MLflow's UI."""
+        base = self.tracking_uri if self.is_server else self.ui
+        return f"{base.rstrip('/')}/#/models/{version.name}/versions/{version.version}"
+
     def versions(self) -> list[RegisteredVersion]:
         """Every registered version, newest first within each model; raises `RuntimeError` without an answer."""
         from mlflow.exceptions import MlflowException
@@ -154,6 +161,122 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
                 f"MLflow at {self.tracking_uri} does not answer ({error}); start it, or set MLFLOW_TRACKING_URI"
             ) from error
         return sorted(found, key=lambda version: (version.name, -int(version.version)))
+
+    def version(self, name: str) -> RegisteredVersion:
+        """The version of a name, see `named_version`, as MLflow has it now; raises `RuntimeError` without an answer."""
+        return named_version(self.versions(), name)
+
+    def champion(self, task: str) -> RegisteredVersion | None:
+        """The version of all models of a task that is in use; None where none was promoted yet.
+
+        A promotion that was stopped half way may have left the alias on two models: then the one promoted last
+        is the champion, and the next promotion or rollback takes the alias from the other.
+        """
+        return champion_of(self.versions(), task)
+
+    def record(self, event: Event, files: Mapping[str, bytes]) -> None:
+        """Write an event on the version it is of, and its files, by name, to the version's run.
+
+        Raises `RuntimeError` where MLflow does not take them.
+        """
+        self._record(self.version(event.version), event, files)
+
+    def promote(self, event: Event, files: Mapping[str, bytes]) -> None:
+        """Record a promotion, then make its version the champion of its task.
+
+        Raises `ValueError` for an event of another kind, and `RuntimeError` where the champion is no longer the
+        one that the decision compared with, or MLflow does not answer. Stopped at any point, the call can be made
+        again; see `champion` for what holds in between.
+        """
+        if event.kind is not Kind.PROMOTED:
+            raise ValueError(f"{event.version} was {event.kind}, expected a decision that promotes it")
+        versions = self.versions()
+        current = champion_of(versions, event.task)
+        if (current.label if current else None) != event.champion:
+            raise RuntimeError(
+                f"{event.version} was compared with {event.champion or 'nobody'}, but the champion of {event.task} is "
+                f"{current.label if current else 'nobody'} by now; ask for the promotion again"
+            )
+        heir = named_version(versions, event.version)
+        self._record(heir, event, files)
+        self._hand_over(heir, holders_of(versions, event.task))
+
+    def rollback(self, task: str, asked_by: str) -> Event:
+        """Make the version champion again that was before the present one; returns the event written on it.
+
+        Rolling back again goes further back. Raises `RuntimeError` where there is nothing to go back to, or MLflow
+        does not answer.
+        """
+        versions = self.versions()
+        current, before = champion_of(versions, task), champion_before(versions, task)
+        if current is None or before is None:
+            held_by = current.label if current else "nobody"
+            raise RuntimeError(
+                f"the champion of {task} is {held_by}, and no earlier one is recorded; there is nothing to go back to"
+            )
+        heir = named_version(versions, before)
+        returned = Event(
+            kind=Kind.RETURNED,
+            version=before,
+            task=task,
+            at=datetime.now(UTC),
+            asked_by=asked_by,
+            champion=current.label,
+        )
+        self._record(heir, returned, {})
+        withdrawn = returned.model_copy(update={"kind": Kind.WITHDRAWN, "version": current.label})
+        self._record(current, withdrawn, {})
+        self._hand_over(heir, holders_of(versions, task))
+        return returned
+
+    def download_adapter(self, version: RegisteredVersion, folder: Path) -> Path:
+        """The adapter of a version, below `folder`, fetched where it is not there yet and checked by its hash.
+
+        Raises `RuntimeError` where MLflow does not have it, or has other weights than were registered.
+        """
+        wanted = folder / f"{version.name}-{version.version}"
+        if not wanted.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            # Into a folder of its own first: a download that is stopped leaves nothing that looks complete.
+            with (
+                tempfile.TemporaryDirectory(dir=folder) as partial,
+                self._reached(f"{version.label} was fetched"),
+            ):
+                fetched = Path(self.client().download_artifacts(version.run_id, "adapter", partial))
+                _require_weights(fetched, version)
+                fetched.rename(wanted)
+        return wanted
+
+    def _record(self, version: RegisteredVersion, event: Event, files: Mapping[str, bytes]) -> None:
+        with self._reached(f"{version.label} was recorded as {event.kind}"):
+            client = self.client()
+            _log_files(client, version.run_id, "promotion", files)
+            client.set_model_version_tag(
+                version.name,
+                version.version,
+                EVENT_TAG + event.stamp,
+                event.model_dump_json(exclude_none=True),
+            )
+
+    def _hand_over(self, heir: RegisteredVersion, holders: Sequence[RegisteredVersion]) -> None:
+        """Give the alias to a version, then take it from every other model that has it."""
+        with self._reached(f"{heir.label} became champion of {heir.task}"):
+            client = self.client()
+            client.set_registered_model_alias(heir.name, CHAMPION, heir.version)
+            for name in sorted({holder.name for holder in holders} - {heir.name}):
+                client.delete_registered_model_alias(name, CHAMPION)
+
+    @contextmanager
+    def _reached(self, doing: str) -> Iterator[None]:
+        """Failures of MLflow as a `RuntimeError` that says what was being done."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            yield
+        except (MlflowException, OSError) as error:
+            raise RuntimeError(
+                f"MLflow at {self.tracking_uri} failed while {doing} ({error}). Bring MLflow back and ask again"
+            ) from error
 
     def _experiment_id(self, client: "MlflowClient") -> str:
         existing = client.get_experiment_by_name(self.experiment)
@@ -182,6 +305,16 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
             client.log_batch(run_id, metrics=metrics[start : start + 1_000])
         client.log_artifacts(run_id, str(adapter), artifact_path="adapter")
         _log_files(client, run_id, "figures", figures)
+
+
+def _require_weights(adapter: Path, version: RegisteredVersion) -> None:
+    weights = adapter / WEIGHTS
+    found = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if found != version.tags.get("adapter_sha256"):
+        raise RuntimeError(
+            f"the weights of {version.label} in MLflow have the SHA-256 {found[:16]}, expected "
+            f"{version.tags.get('adapter_sha256', 'none')[:16]}; register the model again"
+        )
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from ml.baselines.base import Baseline, ExtractionFailedError
+from ml.baselines.base import Baseline
+from ml.baselines.extraction import Extraction, ExtractionFailedError
 
 
 class Boilerpipe(Baseline):
@@ -10,16 +11,14 @@ class Boilerpipe(Baseline):
 
     name: ClassVar[str] = "boilerpipe"
     package: ClassVar[str] = "boilerpy3"
+    distribution: ClassVar[str] = "boilerpy3"
 
-    def extract(self, html: str, url: str) -> str:
-        """The text of the blocks taken for content, one block a line."""
+    def extract(self, html: str, url: str) -> Extraction:
+        """The text of the blocks taken for content, each starting a line."""
         from boilerpy3.exceptions import HTMLExtractionError
         from boilerpy3.extractors import ArticleExtractor
 
         try:
-            text: str = ArticleExtractor().get_content(html)
+            return Extraction(text=ArticleExtractor().get_content(html))
         except HTMLExtractionError as error:
             raise ExtractionFailedError(f"Boilerpipe could not parse the page: {error.__cause__}") from error
-        if not text:
-            raise ExtractionFailedError("Boilerpipe took no block for content")
-        return text

@@ -1,13 +1,14 @@
 """BLEU of one article: how many of the prediction's 1- to 4-grams the reference has (Papineni et al., 2002).
 
 Belongs here: sentence BLEU of token sequences, unsmoothed, and its two protocols. Does not belong here:
-corpus BLEU, which hides per-article values, or tokenizing (`tokens.py`).
+corpus BLEU, which hides per-article values, counting n-grams (`ngrams.py`)
+or tokenizing (`tokens.py`).
 """
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
+from ml.metrics.ngrams import overlaps
 from ml.metrics.tokens import tokens_13a, words
 
 MAX_ORDER = 4
@@ -15,20 +16,11 @@ MAX_ORDER = 4
 
 def bleu(prediction: Sequence[str], reference: Sequence[str], *, max_order: int = MAX_ORDER) -> float:
     """Geometric mean of the clipped n-gram precisions times the brevity penalty; 0 if a precision is 0."""
-    precisions = [_precision(prediction, reference, order) for order in range(1, max_order + 1)]
-    if min(precisions) == 0:
+    counts = list(overlaps(prediction, reference, max_order))
+    if not all(order.shared for order in counts):
         return 0.0
     brevity = min(1.0, math.exp(1 - len(reference) / len(prediction)))
-    return brevity * math.exp(sum(map(math.log, precisions)) / max_order)
-
-
-def _precision(prediction: Sequence[str], reference: Sequence[str], order: int) -> float:
-    found, wanted = _ngrams(prediction, order), _ngrams(reference, order)
-    return (found & wanted).total() / max(found.total(), 1)
-
-
-def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
+    return brevity * math.exp(sum(math.log(order.shared / order.found) for order in counts) / max_order)
 
 
 def score(prediction: str, reference: str) -> float:

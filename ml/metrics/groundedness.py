@@ -5,7 +5,8 @@ the right part of the page was copied; the metrics with a reference measure that
 """
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from html import unescape
 
 from ml.metrics.tokens import word_lines, words
@@ -25,10 +26,17 @@ def _line_ngrams(text: str) -> Iterator[Ngram]:
             yield from zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
-def _page_ngrams(page: str, orders: set[int]) -> set[Ngram]:
+def _on_page(ngrams: Iterable[Ngram], page: str) -> set[Ngram]:
+    """The page's n-grams that begin like one of `ngrams` and are as long."""
+    orders: dict[str, set[int]] = defaultdict(set)
+    for ngram in ngrams:
+        orders[ngram[0]].add(len(ngram))
     tokens = words(unescape(_TAG.sub(" ", page)))
     return {
-        ngram for order in orders for ngram in zip(*(tokens[start:] for start in range(order)), strict=False)
+        tokens[start : start + order]
+        for start, word in enumerate(tokens)
+        if word in orders
+        for order in orders[word]
     }
 
 
@@ -38,5 +46,5 @@ def score(prediction: str, page: str) -> float:
     An output without a word is 0: a failing extractor must not look faithful.
     """
     ngrams = list(_line_ngrams(prediction))
-    known = _page_ngrams(page, {len(ngram) for ngram in ngrams})
+    known = _on_page(ngrams, page)
     return sum(ngram in known for ngram in ngrams) / len(ngrams) if ngrams else 0.0

@@ -1,10 +1,12 @@
 """JSON validity: whether an output is one strict JSON object (RFC 8259).
 
 Belongs here: the grammar, with what Python's reader lets pass turned down. Does not belong here: whether the
-object is an article (`schema_validity.py`), or whether it is the right one.
+object is an article (`schema_validity.py`), or whether it is the right one (`fields.py`).
 """
 
 import json
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NoReturn
 
 
@@ -19,13 +21,19 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def score(prediction: str, reference: str = "") -> float:
-    """1 if the text is a JSON object without NaN, Infinity or a repeated key, else 0; needs no reference."""
+@lru_cache(maxsize=64)
+def read(text: str) -> Mapping[str, object] | None:
+    """The object, all numbers as floats; None if the text is no JSON object, or has NaN or a key twice."""
     try:
-        # Numbers stay text: Python refuses integers of more than 4,300 digits, JSON does not.
+        # Python refuses integers of more than 4,300 digits, JSON does not.
         value: object = json.loads(
-            prediction, parse_constant=_reject_constant, parse_int=str, object_pairs_hook=_unique_keys
+            text, parse_constant=_reject_constant, parse_int=float, object_pairs_hook=_unique_keys
         )
     except (ValueError, RecursionError):  # thousands of open brackets: a language model that repeats itself
-        return 0.0
-    return float(isinstance(value, dict))
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def score(prediction: str, reference: str = "") -> float:
+    """1 if the text is a JSON object without NaN, Infinity or a repeated key, else 0; needs no reference."""
+    return float(read(prediction) is not None)

@@ -8,8 +8,9 @@ look at the same article one after the other.
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 
-_CACHED_TEXTS = 64  # a few articles and pages; whole corpora must not pile up in memory
+CACHED_TEXTS = 64  # a few articles and pages; whole corpora must not pile up in memory
 
 # Scripts written without spaces between words: a token is one character with its marks.
 _UNSPACED = (
@@ -51,10 +52,10 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", folded))
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@lru_cache(maxsize=CACHED_TEXTS)
 def words(text: str) -> tuple[str, ...]:
     """Words of spaced scripts, characters of unspaced ones; no punctuation, symbols or case."""
-    return tuple(_WORD.findall(normalise(text)))
+    return tuple(chain.from_iterable(word_lines(text)))
 
 
 def word_ends(text: str) -> list[tuple[str, int]]:
@@ -62,36 +63,68 @@ def word_ends(text: str) -> list[tuple[str, int]]:
     return [(match[0].casefold(), match.end()) for match in _WORD.finditer(text)]
 
 
-def word_lines(text: str) -> list[tuple[str, ...]]:
+@lru_cache(maxsize=CACHED_TEXTS)
+def word_lines(text: str) -> tuple[tuple[str, ...], ...]:
     """The words of every line."""
-    return [tuple(_WORD.findall(line)) for line in normalise(text).splitlines()]
+    return tuple(tuple(_WORD.findall(line)) for line in normalise(text).splitlines())
+
+
+_RAW_WORD = re.compile(r"\w+")
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def raw_words(text: str) -> tuple[str, ...]:
+    """What Python takes for words, as they are written: Scrapinghub's article-extraction benchmark."""
+    return tuple(_RAW_WORD.findall(text))
 
 
 _ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@lru_cache(maxsize=CACHED_TEXTS)
 def rouge_words(text: str) -> tuple[str, ...]:
     """Tokens of Google's `rouge_score` without stemming: every letter outside ASCII is dropped."""
-    return tuple(_ROUGE_TOKEN.findall(text.lower()))
+    return tuple(chain.from_iterable(rouge_lines(text)))
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def rouge_lines(text: str) -> tuple[tuple[str, ...], ...]:
+    """The same of every line."""
+    return tuple(tuple(_ROUGE_TOKEN.findall(line)) for line in text.lower().split("\n"))
 
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+# ASCII punctuation, but for ' , - . which have rules of their own, stands alone.
+_13A_PIECE = re.compile(r"[!-&(-+/:-@\[-`{-~]|[^\s!-&(-+/:-@\[-`{-~]+")
+_13A_MARKS = frozenset(".,-")
 _13A_RULES = (
-    (re.compile(r"([ -&(-+:-@/\[-`{-~])"), r" \1 "),  # ASCII punctuation but for ' , - .
     (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),  # full stop and comma stay inside numbers
     (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
     (re.compile(r"([0-9])(-)"), r"\1 \2 "),
 )
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@lru_cache(maxsize=CACHED_TEXTS)
 def tokens_13a(text: str) -> tuple[str, ...]:
     """Tokens of mteval-v13a, sacreBLEU's default; its own class would cache 65,536 articles twice."""
     line = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _ENTITIES:
         line = line.replace(entity, character)
-    line = f" {line} "
+    return tuple(chain.from_iterable(map(_split_13a, _13A_PIECE.findall(line))))
+
+
+def _split_13a(piece: str) -> tuple[str, ...]:
+    """The usual cases without the rules: nothing to split, and a comma or full stop after a word."""
+    if piece.isalnum() or _13A_MARKS.isdisjoint(piece):
+        return (piece,)
+    word, mark = piece[:-1], piece[-1]
+    return (word, mark) if mark in ",." and word.isalnum() else _split_by_rules(piece)
+
+
+@lru_cache(maxsize=1 << 12)
+def _split_by_rules(piece: str) -> tuple[str, ...]:
+    """The rules see a space on either side, so what lies beyond it does not matter."""
+    padded = f" {piece} "
     for pattern, replacement in _13A_RULES:
-        line = pattern.sub(replacement, line)
-    return tuple(line.split())
+        padded = pattern.sub(replacement, padded)
+    return tuple(padded.split())

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from markupsafe import Markup, escape
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ml import plots
-from ml.plots import BLUE, INK, new_figure, render, styled
+from ml.intervals import Values
+from ml.plots import BLUE, FAINT, INK, OCHRE, new_figure, render, styled
 
 # Colours and the font become variables of the page, so that figures follow its appearance.
 _VARIABLES = {
@@ -51,30 +54,75 @@ def per_article(values: Mapping[str, Sequence[float]]) -> bytes:
     """Per-article scores of each extractor as SVG: every article a point, quartiles and median as a box."""
     names = sorted(values, key=lambda name: -float(np.median(values[name])))
     with styled():
-        figure = new_figure(0.55 + 0.42 * max(len(names), 1))
-        axes = figure.subplots()
-        chance = np.random.default_rng(JITTER_SEED)
+        figure, axes = _strips(names, values)
         for height, name in enumerate(names):
-            spread = height + chance.uniform(-0.28, 0.28, len(values[name]))
-            # Points as one small picture: thousands of vector circles would weigh megabytes.
-            axes.scatter(values[name], spread, s=5, color=BLUE, alpha=0.35, linewidths=0, rasterized=True)
-        axes.boxplot(
-            [list(values[name]) for name in names],
-            positions=range(len(names)),
-            orientation="horizontal",
-            widths=0.62,
-            whis=(5, 95),
-            showfliers=False,
-            showcaps=False,
-            medianprops={"color": INK, "linewidth": 1.8},
-            boxprops={"color": INK, "linewidth": 0.8},
-            whiskerprops={"color": INK, "linewidth": 0.8},
-        )
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-        axes.set_xlim(-0.02, 1.02)
+            axes.boxplot(
+                list(values[name]),
+                positions=[height],
+                orientation="horizontal",
+                widths=0.62,
+                whis=(5, 95),
+                showfliers=False,
+                showcaps=False,
+                manage_ticks=False,
+                medianprops={"color": INK, "linewidth": 1.8},
+                boxprops={"color": INK, "linewidth": 0.8},
+                whiskerprops={"color": INK, "linewidth": 0.8},
+            )
         axes.set_xlabel("ROUGE-L of an article")
-        axes.grid(axis="x")
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(left=False)
         return render(figure, "svg")
+
+
+def repetition_strips(values: Mapping[str, Sequence[float]], threshold: float) -> bytes:
+    """Repetition of each output as SVG, with the share of outputs at or beyond `threshold` (the paper's figure 3)."""
+    names = list(values)
+    with styled():
+        figure, axes = _strips(names, values)
+        axes.set_xscale("function", functions=(_signed_root, _signed_square))  # most values are near 0
+        axes.set_xlim(-0.0005, 1.02)
+        axes.set_xticks(_REPETITION_TICKS, [f"{tick:g}" for tick in _REPETITION_TICKS])
+        axes.axvline(threshold, color=OCHRE, linewidth=1.2)
+        for height, name in enumerate(names):
+            share = float(np.mean(np.asarray(values[name]) >= threshold))
+            axes.annotate(
+                f"{share:.1%}",
+                (1.02, height),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                color=OCHRE if share else FAINT,
+                annotation_clip=False,
+            )
+        axes.set_xlabel(
+            f"repeated share of an output\u2019s 5-grams; at the right, outputs from {threshold:g} up"
+        )
+        return render(figure, "svg")
+
+
+_REPETITION_TICKS = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 1)
+
+
+def _signed_root(values: Values) -> Values:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _signed_square(values: Values) -> Values:
+    return np.sign(values) * np.square(values)
+
+
+def _strips(names: Sequence[str], values: Mapping[str, Sequence[float]]) -> tuple[Figure, Axes]:
+    """A row of points per name, over an axis from 0 to 1."""
+    figure = new_figure(0.55 + 0.34 * max(len(names), 1))
+    axes = figure.subplots()
+    chance = np.random.default_rng(JITTER_SEED)
+    for height, name in enumerate(names):
+        spread = height + chance.uniform(-0.28, 0.28, len(values[name]))
+        # Points as one small picture: thousands of vector circles would weigh megabytes.
+        axes.scatter(values[name], spread, s=5, color=BLUE, alpha=0.35, linewidths=0, rasterized=True)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.set_xlim(-0.02, 1.02)
+    axes.grid(axis="x")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(left=False)
+    return figure, axes

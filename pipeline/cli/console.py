@@ -75,8 +75,8 @@ def print_json(value: object) -> None:
 
 
 def settings(home: Path, **values: object) -> dict[str, str]:
-    """Environment variables for a home and the crawl settings that are given."""
-    names = environment.CRAWL_SETTINGS
+    """Environment variables for a home and the settings that are given."""
+    names = environment.CRAWL_SETTINGS | environment.EVALUATION_SETTINGS
     given = {names[field]: str(value) for field, value in values.items() if value is not None}
     return {environment.HOME: str(home), **given}
 

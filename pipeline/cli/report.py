@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from ml.evaluation import summarise
+from ml.intervals import summarise
 from ml.records import Score
 from pipeline.cli.console import DEFAULT_HOME, AsJson, Home, clear_errors, out, print_json, resources
 from pipeline.cli.score_table import score_table

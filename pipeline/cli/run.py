@@ -6,7 +6,7 @@ Belongs here: options, progress and the closing summary. Does not belong here: t
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -27,10 +27,11 @@ from rich.table import Table
 
 from ml.backbones import require_lm_extra
 from ml.baselines.registry import BASELINES
-from ml.evaluation import Summary, summarise
 from ml.experiments import EXPERIMENTS
 from ml.extras import install_command
+from ml.intervals import Summary, summarise
 from ml.records import Score
+from ml.zero_shot.registry import ZERO_SHOT
 from pipeline import environment
 from pipeline.cli.console import (
     DEFAULT_HOME,
@@ -48,6 +49,7 @@ from pipeline.cli.score_table import score_table
 from pipeline.instance import open_instance, prepare_home, register_publishers
 from pipeline.whole_job import BASELINES as BASELINES_STAGE
 from pipeline.whole_job import CORPUS, CRAWL, EVALUATION, TRAINING, Outcome, Step, execute, plan
+from pipeline.whole_job import ZERO_SHOT as ZERO_SHOT_STAGE
 from resources.crawl import MAX_PAGES, Crawl, SourceName
 from resources.harvest import RAW_PAGES
 from resources.sources import CCNEWS_SERVER
@@ -94,6 +96,21 @@ def run(
             help="What to train; repeat for several, `none` for nothing. See `newslm models experiments`."
         ),
     ] = None,
+    zero_shot: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Language models to compare with as they are; repeat for several. See `newslm models zero-shot`."
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            envvar=environment.EVALUATION_SETTINGS["gold_folder"],
+            exists=True,
+            file_okay=False,
+            help="A folder of annotated pages with a manifest.jsonl, to evaluate on as well.",
+        ),
+    ] = None,
     crawl_disallowing_training: Annotated[
         bool,
         typer.Option(
@@ -118,6 +135,7 @@ def run(
     with clear_errors():
         variables = settings(
             home,
+            gold_folder=gold.resolve() if gold else None,
             source=source,
             max_pages=limit,
             crawl_disallowing_training=crawl_disallowing_training,
@@ -127,10 +145,11 @@ def run(
             archive_path=archive.resolve() if archive else None,
         )
         experiments = _experiments(experiment)
+        language_models = _known(zero_shot or (), ZERO_SHOT, "language model")
         prepare_home(variables)
         parts = environment.resources(os.environ)
         keys = _chosen(parts["crawl"], publishers)
-        outcomes = _execute(parts, keys, experiments)
+        outcomes = _execute(parts, keys, experiments, language_models)
     _finish(outcomes, home, as_json)
 
 
@@ -164,16 +183,20 @@ def _installed_baselines() -> list[str]:
 def _experiments(names: Sequence[str] | None) -> list[str]:
     """The experiments to train; raises where one is unknown or the language-model extra is missing."""
     chosen = [name for name in (names or DEFAULT_EXPERIMENTS) if name != "none"]
-    if unknown := [name for name in chosen if name not in EXPERIMENTS]:
-        raise ValueError(
-            f"unknown experiment {', '.join(unknown)}; expected {', '.join(EXPERIMENTS)} or none"
-        )
     if chosen:
         require_lm_extra()
-    return chosen
+    return _known(chosen, EXPERIMENTS, "experiment")
 
 
-def _execute(parts: environment.Resources, keys: Sequence[str], experiments: Sequence[str]) -> list[Outcome]:
+def _known(names: Sequence[str], there_are: Iterable[str], kind: str) -> list[str]:
+    if unknown := [name for name in names if name not in set(there_are)]:
+        raise ValueError(f"unknown {kind} {', '.join(unknown)}; expected {', '.join(there_are)}")
+    return list(names)
+
+
+def _execute(
+    parts: environment.Resources, keys: Sequence[str], experiments: Sequence[str], zero_shot: Sequence[str]
+) -> list[Outcome]:
     from pipeline.definitions import defs
 
     crawl, store = parts["crawl"], parts["store"]
@@ -185,13 +208,14 @@ def _execute(parts: environment.Resources, keys: Sequence[str], experiments: Seq
 
     visits = crawl.opened().visits_publishers
     baselines = _installed_baselines()
-    steps = plan(keys, experiments, baselines, has_pages=None if visits else has_pages)
+    steps = plan(keys, experiments, baselines, zero_shot, has_pages=None if visits else has_pages)
     totals = {
         CRAWL: len(keys),
         CORPUS: 1,
         BASELINES_STAGE: len(baselines),
+        ZERO_SHOT_STAGE: len(zero_shot),
         TRAINING: len(experiments),
-        EVALUATION: int(bool(baselines or experiments)),
+        EVALUATION: int(bool(baselines or experiments or zero_shot)),
     }
     outcomes = []
     with _progress(totals) as (on_start, on_end):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from ml.evaluation import METRICS, Summary
+from ml.intervals import Summary
+from ml.metrics.registry import METRICS
 
 COLUMNS = ("rouge_l", "bleu", "levenshtein", "jaro_winkler", "json_validity", "groundedness")
 

@@ -1,5 +1,7 @@
 """The report asset: written to whatever store there is, and attached to the runs of the models it judges."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,12 +11,12 @@ import pytest
 from assets.corpus import CORPUS, PAGE_SPLITS
 from assets.evaluation import scores
 from assets.models import CURVES, MODELS
-from assets.report import evaluation_report
-from ml.records import CorpusRow, CurveRecord, ModelRecord, Prediction
+from assets.report import DATA_FOLDER, evaluation_report
+from ml.records import CorpusRow, CurveRecord, ModelRecord, Prediction, Score
 from ml.splits import PageSplit
 from resources.crawl import Crawl
 from resources.store import Store
-from resources.test_set import REPORT_FILE, TestSet
+from resources.test_set import REPORT_FILE, Evaluation, GoldSet, TestSet
 from resources.tracking import Tracking
 
 MODEL, PAGES, ADAPTER_SHA256 = "tiny-json", ("a", "b"), "5" * 64
@@ -105,10 +107,13 @@ def answer(page: str) -> Prediction:
     )
 
 
+def evaluated(store: Store, tracking: Tracking, evaluation: Evaluation) -> dg.ExecuteInProcessResult:
+    resources = {"store": store, "crawl": Crawl(), "tracking": tracking, "evaluation": evaluation}
+    return dg.materialize([scores, evaluation_report], resources=resources)
+
+
 def test_the_report_lies_in_the_store_and_with_the_run_of_its_model(store: Store, tracking: Tracking) -> None:
-    result = dg.materialize(
-        [scores, evaluation_report], resources={"store": store, "crawl": Crawl(), "tracking": tracking}
-    )
+    result = evaluated(store, tracking, Evaluation())
     path = store.root / REPORT_FILE
     assert b"<html" in path.read_bytes()
     metadata = result.asset_materializations_for_node("evaluation_report")[0].metadata
@@ -118,3 +123,34 @@ def test_the_report_lies_in_the_store_and_with_the_run_of_its_model(store: Store
     assert metadata[MODEL].value.endswith(f"/runs/{record.run_id}/artifacts/report/report.html")
     attached = tracking.client().list_artifacts(record.run_id, "report")
     assert [file.path for file in attached] == ["report/report.html", "report/report.md"]
+    data = {file.name for file in (store.root / DATA_FOLDER).iterdir()}
+    assert {"scores.parquet", "summaries.csv", "comparisons.csv"} <= data
+
+
+def test_the_external_gold_is_scored_apart(store: Store, tracking: Tracking, tmp_path: Path) -> None:
+    gold = tmp_path / "annotated"
+    gold.mkdir()
+    (gold / "g.html").write_text("<h1>Ferry</h1><p>The ferry runs again.")
+    annotation = {"title": "Ferry", "authors": "", "date": None, "text": "The ferry runs again."}
+    line = {"id": "g", "url": "https://island.example/g", "file": "g.html", "gold": annotation}
+    (gold / "manifest.jsonl").write_text(json.dumps(line))
+    found = replace(answer("g"), publisher="island.example", text="The ferry runs again.")
+    GoldSet(store, gold).complete(MODEL, ADAPTER_SHA256[:16], lambda _: [found])
+
+    result = evaluated(store, tracking, Evaluation(gold_folder=str(gold), gold_source="people of the island"))
+
+    assert {row.page_id for row in store.rows("scores", Score)} == set(PAGES)
+    assert {row.page_id for row in store.rows("gold_scores", Score)} == {"g"}
+    metadata = result.asset_materializations_for_node("scores")[0].metadata
+    assert metadata["gold_extractors"].value == MODEL
+    assert b"people of the island" in (store.root / REPORT_FILE).read_bytes()
+
+
+def test_a_gold_set_that_nobody_has_answered_is_an_error(
+    store: Store, tracking: Tracking, tmp_path: Path
+) -> None:
+    (tmp_path / "g.html").write_text("<p>x")
+    line = {"id": "g", "url": "https://island.example/g", "file": "g.html", "gold": {"text": "x"}}
+    (tmp_path / "manifest.jsonl").write_text(json.dumps(line))
+    with pytest.raises(RuntimeError, match="no extractor has answered all 1 gold pages"):
+        evaluated(store, tracking, Evaluation(gold_folder=str(tmp_path)))

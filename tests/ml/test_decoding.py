@@ -1,6 +1,7 @@
 """Decoding with adapters that learnt two pages by heart, so that what they write is known."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ml.article import Article, Body, Section
-from ml.decoding import Generation, LoadedModel, generate, load_adapter, predict, to_article
+from ml.datasets import encode_example
+from ml.decoding import (
+    Generation,
+    LoadedModel,
+    generate,
+    load_adapter,
+    predict,
+    read_answer,
+    target_nll,
+    to_article,
+)
 from ml.experiments import EXPERIMENTS
 from ml.model_card import CardFacts
 from ml.records import Example, Prediction
@@ -186,6 +197,85 @@ def test_invalid_json_is_kept_as_written_beside_its_error(structured: LoadedMode
     assert prediction.text == ""
     assert prediction.error is not None
     assert prediction.error.startswith("not a JSON article")
+
+
+def naive_nll(model: LoadedModel, page: Example) -> tuple[float, int]:
+    """From the logits of every position, in float64."""
+    encoded = encode_example(page, model.tokenizer, model.experiment)
+    ids = torch.as_tensor(encoded.input_ids).long()
+    with torch.no_grad():
+        log_probabilities = model.model(input_ids=ids[None]).logits[0].double().log_softmax(dim=-1)
+    places = range(encoded.prompt_tokens, len(ids))
+    return -sum(log_probabilities[place - 1, ids[place]].item() for place in places), len(places)
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1_024])
+@pytest.mark.parametrize("target", ["Rain fell on Köln.", "Something that nobody taught it. " * 5])
+def test_the_nll_is_that_of_all_logits(chunk: int, target: str, plaintext: LoadedModel) -> None:
+    page = example(1, "<h1>Rain</h1><p>Rain</p>", target)
+    experiment = plaintext.experiment.model_copy(update={"loss_chunk_tokens": chunk})
+    nll, tokens = target_nll(plaintext, page, experiment)
+    expected, count = naive_nll(plaintext, page)
+    assert tokens == count
+    # float32 loses what the other 49,151 words add to a probability near 1: up to 6e-5 a token.
+    assert nll == pytest.approx(expected, rel=1e-4, abs=1e-4 * count)
+
+
+def test_the_nll_leaves_the_model_and_the_random_numbers_alone(plaintext: LoadedModel) -> None:
+    page = pages(Task.PLAINTEXT)[0]
+    state = torch.get_rng_state()
+    first = target_nll(plaintext, page, plaintext.experiment)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert first == target_nll(plaintext, page, plaintext.experiment)
+    assert not plaintext.model.training
+    assert all(parameter.grad is None for parameter in plaintext.model.parameters())
+
+
+def test_a_prediction_says_how_likely_the_reference_was_and_what_it_cost(plaintext: LoadedModel) -> None:
+    known, unknown = pages(Task.PLAINTEXT)[0], example(3, "<h1>Match</h1>", "Never read.")
+    first, second = predictions(plaintext, [known, unknown])
+    nll, tokens = naive_nll(plaintext, known)
+    assert first.target_perplexity == pytest.approx(math.exp(nll / tokens), rel=1e-4)
+    assert first.target_perplexity < 1.2 < second.target_perplexity
+    assert first.target_tokens == tokens == first.output_tokens
+    assert (
+        first.input_tokens == encode_example(known, plaintext.tokenizer, plaintext.experiment).prompt_tokens
+    )
+    assert first.device == "cpu"
+
+
+def test_an_empty_target_has_no_perplexity(plaintext: LoadedModel) -> None:
+    [found] = predictions(plaintext, [example(3, "<h1>Match</h1>", "")])
+    assert found.error is None
+    assert (found.target_perplexity, found.target_tokens) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "failed"),
+    [("word " * 40, "Rain.", True), ("<h1>Match</h1>", "word " * 40, False)],
+)
+def test_a_refused_page_or_target_has_no_perplexity(
+    page: str, target: str, failed: bool, plaintext: LoadedModel
+) -> None:
+    limits = {"overlong": "refuse", "max_input_tokens": 20, "max_output_tokens": 20}
+    [found] = predictions(plaintext, [example(3, page, target)], **limits)
+    assert (found.error is not None) is failed
+    assert (found.target_perplexity, found.target_tokens, found.device) == (None, None, "cpu")
+
+
+def test_a_perplexity_beyond_all_numbers_is_infinite(
+    plaintext: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ml.decoding.target_nll", lambda *_: (1e6, 1))
+    [found] = predictions(plaintext, pages(Task.PLAINTEXT)[:1])
+    assert found.target_perplexity == math.inf
+
+
+def test_an_answer_is_text_and_for_json_both() -> None:
+    assert read_answer(" Rain. ", Task.PLAINTEXT) == ("Rain.", None, None)
+    assert read_answer(" ", Task.PLAINTEXT) == ("", None, "the model wrote no text")
+    assert read_answer(ARTICLE.to_json(), Task.JSON) == ("Rain fell.\n\nIt stopped.", ARTICLE.to_json(), None)
+    assert read_answer(Article().to_json(), Task.JSON) == ("", Article().to_json(), "the model wrote no text")
 
 
 def test_no_pages_no_predictions(plaintext: LoadedModel) -> None:

@@ -11,6 +11,7 @@ import pytest
 from newslm_command import newslm, store_of
 
 from ml.article import SCHEMA_PATH
+from ml.baselines.registry import BASELINES
 from ml.records import CorpusRow, ModelRecord, Reason, Split
 from ml.splits import PageSplit
 from pipeline.whole_job import TRAINING
@@ -35,12 +36,15 @@ def result(home: Path) -> Any:
 def test_everything_is_scored_and_nothing_failed(result: Any) -> None:
     assert result["failed"] == []
     extractors = {summary["extractor"] for summary in result["scores"]}
-    assert extractors == {"trafilatura", "boilerpipe", "tiny-plaintext", "tiny-json"}
+    assert extractors == {*BASELINES, "tiny-plaintext", "tiny-json"}
     rouge = {s["extractor"]: s["mean"] for s in result["scores"] if s["metric"] == "rouge_l"}
     assert rouge["trafilatura"] > 0.8
     assert rouge["boilerpipe"] > 0.8
     validity = [s for s in result["scores"] if s["metric"] == "json_validity"]
-    assert [s["extractor"] for s in validity] == ["tiny-json"]
+    writers = {name for name, baseline in BASELINES.items() if baseline.gives}
+    assert {s["extractor"] for s in validity} == {*writers, "tiny-json"}
+    dates = {s["extractor"]: s["mean"] for s in result["scores"] if s["metric"] == "date_day_f1"}
+    assert dates["trafilatura"] > 0.9
 
 
 def test_the_corpus_holds_what_the_editors_wrote(result: Any, home: Path) -> None:

@@ -6,6 +6,7 @@ references' own value.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ml.metrics.tokens import words
 
@@ -19,7 +20,7 @@ def score(prediction: str, reference: str = "") -> float:
 
 def score_paper(prediction: str, reference: str = "") -> float:
     """The same over what stands between spaces, as the paper's code counts: from 0.1 on, it drops the output."""
-    return _again(_counts(prediction.split()))
+    return _again(_paper_counts(prediction))
 
 
 def score_paper_words(prediction: str, reference: str = "") -> float:
@@ -27,8 +28,13 @@ def score_paper_words(prediction: str, reference: str = "") -> float:
 
     Our reading of the paper's words, a "ratio of repeated n-grams", by which a loop of one sentence has 1.
     """
-    counts = _counts(prediction.split())
+    counts = _paper_counts(prediction)
     return sum(count > 1 for count in counts.values()) / len(counts) if counts else 0.0
+
+
+@lru_cache(maxsize=8)
+def _paper_counts(prediction: str) -> Counter[tuple[str, ...]]:
+    return _counts(prediction.split())
 
 
 def _counts(tokens: Sequence[str]) -> Counter[tuple[str, ...]]:

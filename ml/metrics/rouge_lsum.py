@@ -78,9 +78,10 @@ class _Candidates:
         return self._covered[line]
 
     def _union(self, masks: Mapping[str, Mask], length: int) -> Mask:
-        """Stops when every word that a candidate has is in, and skips candidates that can add none."""
+        """Begins with the most similar, skips candidates that can add no word, and stops when none is left to add."""
         union, reachable = 0, reduce(or_, masks.values(), 0)
-        for number in dict.fromkeys(chain.from_iterable(self._by_word[word] for word in masks)):
+        shared = Counter(chain.from_iterable(self._by_word[word] for word in masks))
+        for number, _ in shared.most_common():
             if union == reachable:
                 break
             columns = self._columns(number, masks)

@@ -32,7 +32,9 @@ def store(tmp_path: Path) -> Store:
     pages = {"a": "A", "b": "B"}
     store.replace(CORPUS, CorpusRow, [corpus_row(page, publisher) for page, publisher in pages.items()])
     splits = [
-        PageSplit(page_id=page, publisher=publisher, family=publisher, cluster=page, split="test", reason=None)
+        PageSplit(
+            page_id=page, publisher=publisher, family=publisher, cluster=page, split="test", reason=None
+        )
         for page, publisher in pages.items()
     ]
     store.replace(PAGE_SPLITS, PageSplit, splits)

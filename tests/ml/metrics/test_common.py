@@ -1,7 +1,6 @@
 """What every metric owes: a text equals itself, nothing equals nothing, and bad input has a defined result."""
 
 import json
-import math
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -189,8 +188,7 @@ def test_a_megabyte_has_a_value_against_nearly_itself(text: str) -> None:
 
 @pytest.mark.parametrize("text", MEGABYTES.values(), ids=MEGABYTES.keys())
 def test_a_megabyte_has_a_meteor(text: str, wordnet: Path) -> None:
-    for pair in ((text, ARTICLE), (text, text[7:])):
-        assert all(_is_share(score(*pair)) for score in METEORS)
+    assert all(_is_share(score(text, ARTICLE)) for score in METEORS)
 
 
 ODD_VALUES: list[object] = [
@@ -230,10 +228,3 @@ def test_any_output_can_be_compared_key_by_key(text: str) -> None:
     counted = fields_paper.counts(text, wanted)
     assert counted is None or min(counted) >= 0
     assert (counted is not None) == (fields_paper.is_valid(text) == 1)
-
-
-def test_nan_is_no_perplexity() -> None:
-    from ml.metrics import perplexity
-
-    with pytest.raises(ValueError, match="found nan"):
-        perplexity.score(math.nan, 3)

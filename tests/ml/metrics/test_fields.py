@@ -134,9 +134,12 @@ def test_dates_at_the_ends_of_the_calendar_compare() -> None:
     ("body", "expected"),
     [
         # a headline taken for a paragraph: 4 of 5
-        ({"summary": ["Short."], "sections": [{"headline": [], "paragraphs": ["One.", "Two.", "Why", "Three."]}]}, (5, 5, 4)),
+        ({"summary": ["Short."], "sections": [{"paragraphs": ["One.", "Two.", "Why", "Three."]}]}, (5, 5, 4)),
         # the same lines in other sections
-        ({"summary": ["Short."], "sections": [{"headline": ["Why"], "paragraphs": ["Three.", "Two.", "One."]}]}, (5, 5, 5)),
+        (
+            {"summary": ["Short."], "sections": [{"headline": ["Why"], "paragraphs": ["Three.", "Two.", "One."]}]},
+            (5, 5, 5),
+        ),
         ({"summary": "Short.", "sections": [{"paragraphs": ["One."]}, "Two."]}, (3, 5, 1)),
         ({"sections": {"headline": ["Why"]}}, (1, 5, 0)),
         ({}, (0, 5, 0)),

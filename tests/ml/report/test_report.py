@@ -322,6 +322,11 @@ def test_failures_are_counted_and_are_no_worst_pages(evaluation: Any) -> None:
     assert "no text" not in html
 
 
+def test_an_extractor_that_failed_everywhere_has_no_worst_pages(evaluation: Any) -> None:
+    failed = evaluation.predictions("only", "", error="no answer within 60 s")
+    assert "Failed: no answer within 60 s" in render_html(evaluation.report(failed))
+
+
 def test_hostile_text_is_text_and_nothing_else(evaluation: Any) -> None:
     name = f"x{HOSTILE}"
     rows = [

@@ -96,6 +96,13 @@ def run(
             help="What to train; repeat for several, `none` for nothing. See `newslm models experiments`."
         ),
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Published extractors to compare with; repeat for several, `none` for none. All that are installed "
+            "if left out."
+        ),
+    ] = None,
     zero_shot: Annotated[
         list[str] | None,
         typer.Option(
@@ -145,11 +152,12 @@ def run(
             archive_path=archive.resolve() if archive else None,
         )
         experiments = _experiments(experiment)
+        baselines = _baselines(baseline)
         language_models = _known(zero_shot or (), ZERO_SHOT, "language model")
         prepare_home(variables)
         parts = environment.resources(os.environ)
         keys = _chosen(parts["crawl"], publishers)
-        outcomes = _execute(parts, keys, experiments, language_models)
+        outcomes = _execute(parts, keys, baselines, experiments, language_models)
     _finish(outcomes, home, as_json)
 
 
@@ -170,8 +178,13 @@ def _chosen(crawl: Crawl, publishers: str | None) -> list[str]:
     return keys
 
 
-def _installed_baselines() -> list[str]:
-    """The baselines whose library is here; says which are left out and how to get them."""
+def _baselines(names: Sequence[str] | None) -> list[str]:
+    """The baselines to compare with; of all, those whose library is here, saying how to get the others."""
+    if names:
+        chosen = _known([name for name in names if name != "none"], BASELINES, "baseline")
+        for name in chosen:
+            BASELINES[name].require_installed()
+        return chosen
     missing = [name for name, baseline in BASELINES.items() if baseline.version is None]
     if missing:
         err.print(
@@ -195,7 +208,11 @@ def _known(names: Sequence[str], there_are: Iterable[str], kind: str) -> list[st
 
 
 def _execute(
-    parts: environment.Resources, keys: Sequence[str], experiments: Sequence[str], zero_shot: Sequence[str]
+    parts: environment.Resources,
+    keys: Sequence[str],
+    baselines: Sequence[str],
+    experiments: Sequence[str],
+    zero_shot: Sequence[str],
 ) -> list[Outcome]:
     from pipeline.definitions import defs
 
@@ -207,7 +224,6 @@ def _execute(
         return any(store.folder(RAW_PAGES, publisher=key).glob("*.parquet"))
 
     visits = crawl.opened().visits_publishers
-    baselines = _installed_baselines()
     steps = plan(keys, experiments, baselines, zero_shot, has_pages=None if visits else has_pages)
     totals = {
         CRAWL: len(keys),

@@ -32,7 +32,7 @@ class TestKilled:
         self, home: Path, newsroom: NewsroomServer, when: Callable[[], bool], *, training: str = "none"
     ) -> None:
         process = subprocess.Popen(
-            [NEWSLM, "run", "--home", str(home), "--experiment", training, "--publishers", self.publishers],
+            [NEWSLM, *self.command(home, training)],
             env={**os.environ, "NEWSLM_DEMO_PROXY": newsroom.proxy_url},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -47,9 +47,13 @@ class TestKilled:
 
     publishers = "PhareLibre,GlosDoliny,ShiomiShimpo,CorreoDelValle"
 
+    def command(self, home: Path, training: str) -> list[str]:
+        what = ["--publishers", self.publishers, "--experiment", training, "--baseline", "trafilatura"]
+        return ["run", "--home", str(home), *what]
+
     def finish(self, home: Path, newsroom: NewsroomServer, *, training: str = "none") -> None:
         answer = newslm(
-            *("run", "--home", str(home), "--experiment", training, "--publishers", self.publishers),
+            *self.command(home, training),
             NEWSLM_DEMO_PROXY=newsroom.proxy_url,
         )
         assert answer.returncode == 0, answer.stderr
@@ -141,6 +145,8 @@ class TestKilled:
     [
         (["--publishers", "Morgenblat"], "unknown publisher 'Morgenblat'"),
         (["--experiment", "huge"], "unknown experiment huge"),
+        (["--baseline", "charm"], "unknown baseline charm"),
+        (["--zero-shot", "oracle"], "unknown language model oracle"),
         (["--source", "ccnews"], "--start"),
         (["--source", "archive", "--archive", "nowhere.warc.gz", "--experiment", "none"], "nowhere.warc.gz"),
     ],

@@ -8,6 +8,7 @@ model is loaded.
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -107,7 +108,9 @@ def predict(
     """
     limit = max_new_tokens or experiment.max_output_tokens
     for batch in chunked(examples, experiment.decode_batch_size):
-        yield from _predict_batch(model, batch, experiment, extractor, limit)
+        with _cpu_threads(experiment.cpu_threads):
+            answered = list(_predict_batch(model, batch, experiment, extractor, limit))
+        yield from answered
 
 
 def target_nll(model: LoadedModel, example: Example, experiment: Experiment) -> tuple[float, int]:
@@ -133,6 +136,19 @@ def target_nll(model: LoadedModel, example: Example, experiment: Experiment) -> 
         head = causal.get_output_embeddings()
         nll, tokens = losses.target_nll(hidden, head, labels, chunk=experiment.loss_chunk_tokens)
     return nll.item(), int(tokens.item())
+
+
+@contextmanager
+def _cpu_threads(count: int | None) -> Iterator[None]:
+    """Torch's threads as in training, and as before afterwards: other models share the process."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def read_answer(written: str, task: Task) -> Answer:

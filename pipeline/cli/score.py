@@ -33,8 +33,8 @@ _PROTOCOLS = {
 
 
 def score(
-    predictions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, see below.")],
-    references: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, see below.")],
+    predictions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, see above.")],
+    references: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, see above.")],
     protocol: Annotated[
         Chosen, typer.Option(help="`unicode`: fair to every script; `paper`: as the paper's code computes.")
     ] = Chosen.UNICODE,
@@ -45,9 +45,10 @@ def score(
 ) -> None:
     """Score any system's articles against references, with 95% intervals.
 
-    Both files hold one JSON object a line: `id`, and `text` or `json` (an article in the published form, as
-    text or as an object). References may also give `publisher`, whose pages are then drawn together for the
-    intervals, `language`, and `page`, the page's HTML or text, for groundedness. Ids must be the same in
+    Both files hold one JSON object a line: `id`, and `text` or `json` (an article
+    in the published form, as text or as an object). References may also give
+    `publisher`, whose pages are then drawn together for the intervals, `language`,
+    and `page`, the page's HTML or text, for groundedness. Ids must be the same in
     both; a page that the system failed on is a row with an empty text.
 
     \b

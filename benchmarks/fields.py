@@ -21,7 +21,7 @@ from fundus import PublisherCollection
 from rich.console import Console
 from rich.table import Table
 
-from ml.article import Article
+from ml.article import Article, Body
 from ml.baselines.base import PageInput, run_baseline
 from ml.baselines.trafilatura import Trafilatura
 from ml.evaluation import score_predictions
@@ -153,14 +153,7 @@ def _is_closed(found: FieldCandidates) -> bool:
 def predictions(name: str, items: Sequence[Item], answers: Answers) -> Iterator[Prediction]:
     for item in items:
         fields, seconds = answers[item.reference.page_id]
-        article = Article(
-            title=fields.title,
-            authors=fields.authors,
-            publishing_date=fields.publishing_date,
-            topics=fields.topics,
-            free_access=fields.free_access,
-        )
-        yield _prediction(name, item, article.to_json(), seconds)
+        yield _prediction(name, item, fields.article(Body()).to_json(), seconds)
 
 
 def _prediction(name: str, item: Item, text: str | None, seconds: float) -> Prediction:

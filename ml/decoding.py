@@ -5,7 +5,6 @@ belong here: encoding of prompts (`ml/datasets.py`), or storing and scoring pred
 model is loaded.
 """
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from ml.backbones import known_deprecations, load_backbone, require_lm_extra
 from ml.datasets import EncodedPrompt, encode_example, encode_prompt
 from ml.experiments import Experiment
 from ml.extras import quieten_bitsandbytes
+from ml.metrics import perplexity
 from ml.records import Example, Prediction
 from ml.training_sets import Task
 
@@ -194,7 +194,9 @@ def _predict_batch(
         if isinstance(outcome, EncodedPrompt):
             yield _prediction(example, next(generations), model, experiment, extractor)
         else:
-            yield _failure(example, outcome, extractor, model.model.device.type)
+            yield Prediction.failed(
+                example, extractor=extractor, error=outcome, seconds=0.0, device=model.model.device.type
+            )
 
 
 def _encode(example: Example, model: LoadedModel, experiment: Experiment) -> EncodedPrompt | ValueError:
@@ -208,7 +210,7 @@ def _prediction(
     example: Example, generation: Generation, model: LoadedModel, experiment: Experiment, extractor: str
 ) -> Prediction:
     answer = read_answer(generation.text, experiment.task)
-    perplexity, target_tokens = _perplexity(example, model, experiment)
+    target_perplexity, target_tokens = _perplexity(example, model, experiment)
     return Prediction(
         page_id=example.page_id,
         url=example.url,
@@ -223,7 +225,7 @@ def _prediction(
         device=model.model.device.type,
         input_tokens=generation.input_tokens,
         output_tokens=generation.new_tokens,
-        target_perplexity=perplexity,
+        target_perplexity=target_perplexity,
         target_tokens=target_tokens,
     )
 
@@ -238,30 +240,7 @@ def _perplexity(
         nll, tokens = target_nll(model, example, experiment)
     except ValueError:  # the target is longer than the experiment takes; the answer counts nevertheless
         return None, None
-    return _exp(nll / tokens), tokens
-
-
-def _exp(nats: float) -> float:
-    try:
-        return math.exp(nats)
-    except OverflowError:
-        return math.inf
-
-
-def _failure(example: Example, error: ValueError, extractor: str, device: str) -> Prediction:
-    return Prediction(
-        page_id=example.page_id,
-        url=example.url,
-        publisher=example.publisher,
-        language=example.language,
-        extractor=extractor,
-        text="",
-        json=None,
-        truncated=False,
-        seconds=0.0,
-        error=str(error),
-        device=device,
-    )
+    return perplexity.score(nll, tokens), tokens
 
 
 def _generate(

@@ -59,14 +59,7 @@ class Extractor:
     def extract_page(self, page: Page) -> Extraction:
         """The same, of a page that is parsed already."""
         labels, fields = self.blocks.predict(page), self.fields.predict(page)
-        article = Article(
-            title=fields.title,
-            authors=fields.authors,
-            publishing_date=fields.publishing_date,
-            topics=fields.topics,
-            free_access=fields.free_access,
-            body=body_of(page, labels.roles),
-        )
+        article = fields.article(body_of(page, labels.roles))
         is_article = labels.is_article and bool(article.body.sections)
         return Extraction(
             article=article if is_article else None,

@@ -82,6 +82,7 @@ class ScoreTable:
         self._pages: dict[str, dict[str, str]] = defaultdict(dict)  # publisher by page, by extractor
         self._columns: dict[tuple[str, str], _Column] = defaultdict(_Column)
         self._samples: dict[tuple[str, str], Values] = {}
+        self._drawn: dict[int, Values] = {}
         for row in scores:
             self._add(row)
 
@@ -173,12 +174,14 @@ class ScoreTable:
         return self._samples[extractor, metric]
 
     def _draws(self, publishers: int) -> Values:
-        """How often each publisher is drawn in each resample, (resamples, publishers)."""
+        """How often each of so many publishers is drawn in each resample, (resamples, publishers)."""
         if publishers < 2:
             return np.empty((0, publishers))
-        evenly = np.full(publishers, 1 / publishers)
-        generator = np.random.default_rng(self._seed)
-        return generator.multinomial(publishers, evenly, size=self._resamples).astype(np.float64)
+        if publishers not in self._drawn:  # every extractor and metric asks for the same
+            evenly = np.full(publishers, 1 / publishers)
+            drawn = np.random.default_rng(self._seed).multinomial(publishers, evenly, size=self._resamples)
+            self._drawn[publishers] = drawn.astype(np.float64)
+        return self._drawn[publishers]
 
     def _values(self, extractor: str, metric: str, draws: Values) -> Values:
         """The metric of the set for each row of `draws`, how often each publisher was drawn: (R, P) to (R,)."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import pyarrow as pa
 
@@ -217,6 +217,19 @@ class Example(Record):
     target: Annotated[str, "plaintext or canonical JSON"]
 
 
+class Asked(Protocol):
+    """A page that extractors are asked about, in whatever form they read it."""
+
+    @property
+    def page_id(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def publisher(self) -> str: ...
+    @property
+    def language(self) -> str | None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prediction(Record):
     """What one extractor made of one page. A failure is an empty text with its error, never a gap."""
@@ -236,6 +249,25 @@ class Prediction(Record):
     output_tokens: Annotated[int | None, "newly written"] = None
     target_perplexity: Annotated[float | None, "of the reference, were the model made to write it"] = None
     target_tokens: Annotated[int | None, "tokens that the perplexity is over"] = None
+
+    @classmethod
+    def failed(
+        cls, page: "Asked", *, extractor: str, error: Exception, seconds: float, device: str | None
+    ) -> Self:
+        """A page that an extractor has no answer to."""
+        return cls(
+            page_id=page.page_id,
+            url=page.url,
+            publisher=page.publisher,
+            language=page.language,
+            extractor=extractor,
+            text="",
+            json=None,
+            truncated=False,
+            seconds=seconds,
+            error=str(error),
+            device=device,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

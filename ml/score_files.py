@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -45,14 +46,14 @@ class _Row(BaseModel):
             raise ValueError("found neither text nor json; a failure is an empty text")
         return {("json_" if key == "json" else key): value for key, value in row.items() if key != "json_"}
 
-    @property
+    @cached_property
     def written(self) -> str | None:
         """The JSON as text; an object is written canonically."""
         if self.json_ is None or isinstance(self.json_, str):
             return self.json_
         return json.dumps(self.json_, ensure_ascii=False, separators=(",", ":"))
 
-    @property
+    @cached_property
     def article(self) -> Article | None:
         """The JSON as an article, if it is one."""
         try:

@@ -6,6 +6,7 @@ tokens and batches (the training code), or which split a page is in (`ml/splits.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import Protocol
 
 from ml.records import CorpusRow, Example
 from ml.splits import PageSplit
@@ -18,7 +19,16 @@ class Task(StrEnum):
     JSON = "json"
 
 
-TARGETS: Mapping[Task, Callable[[CorpusRow], str]] = {
+class HasTargets(Protocol):
+    """What is right for a page, in the form of either task."""
+
+    @property
+    def plaintext(self) -> str: ...
+    @property
+    def json(self) -> str: ...
+
+
+TARGETS: Mapping[Task, Callable[[HasTargets], str]] = {
     Task.PLAINTEXT: lambda row: row.plaintext,
     Task.JSON: lambda row: row.json,
 }

@@ -18,7 +18,7 @@ from ml.gold import GoldPage, gold_version, read_gold
 from ml.metrics.registry import Reference
 from ml.records import CorpusRow, Example, Prediction, RawPage, Split
 from ml.splits import PageSplit
-from ml.training_sets import Task, build_examples
+from ml.training_sets import TARGETS, Task, build_examples
 from resources.harvest import RAW_PAGES
 from resources.importing import imported_pages
 from resources.store import Store, content_version
@@ -185,7 +185,7 @@ class GoldSet(EvaluationSet):
 
     def examples(self, task: str) -> list[Example]:
         """The pages as a trained model reads them; of the JSON only a part is known, but it is the target."""
-        target = {Task.PLAINTEXT: "plaintext", Task.JSON: "json"}[Task(task)]
+        target = TARGETS[Task(task)]
         return [
             Example(
                 page_id=page.page_id,
@@ -194,7 +194,7 @@ class GoldSet(EvaluationSet):
                 language=page.language,
                 split=GOLD,
                 input=page.compact,
-                target=getattr(page.reference(), target),
+                target=target(page.reference()),
             )
             for page in self._pages
         ]

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ml.article import Article, Body
 from ml.fields.candidates import Option, candidates
 from ml.fields.features import FEATURES, ROWS, Row, View, matrix
 from ml.page import Page
@@ -50,6 +51,17 @@ class Fields:
     topics: tuple[str, ...]
     free_access: bool
     confidence: Mapping[str, float]
+
+    def article(self, body: Body) -> Article:
+        """With a body, the whole article."""
+        return Article(
+            title=self.title,
+            authors=self.authors,
+            publishing_date=self.publishing_date,
+            topics=self.topics,
+            free_access=self.free_access,
+            body=body,
+        )
 
 
 class Calibration(BaseModel):

@@ -48,6 +48,10 @@ class Average(StrEnum):
     GEOMETRIC = "geometric"  # of perplexities: the perplexity over all tokens
 
 
+ALL = frozenset(fields.FIELDS)
+"""Every key that is compared: a reference that states them all can be compared with as a whole."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reference:
     """What is right for one page: Fundus' extraction or a person's annotation; and the page itself."""
@@ -59,7 +63,7 @@ class Reference:
     plaintext: str
     json: str
     compact: str  # the page as text, for groundedness; empty where it is not at hand
-    fields: frozenset[str] = frozenset(fields.FIELDS)  # those that `json` really states
+    fields: frozenset[str] = ALL  # those that `json` really states
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ def _on_json(compare: Compare) -> Measure:
     """Of extractors that write JSON, against references that state all of it."""
 
     def measure(prediction: Prediction, reference: Reference) -> Measured | None:
-        if prediction.json is None or reference.fields != frozenset(fields.FIELDS):
+        if prediction.json is None or reference.fields != ALL:
             return None
         return _measured(compare(prediction.json, reference.json))
 
@@ -127,53 +131,57 @@ def _ratio(shared: float, total: float) -> Measured | None:
     return Measured(shared / total, total) if total else None
 
 
-def _counts(prediction: Prediction, reference: Reference, names: frozenset[str]) -> fields.Counts | None:
-    known = names & reference.fields
-    if prediction.json is None or not known:
-        return None
-    found, wanted = fields.read(prediction.json), fields.read(reference.json)
-    if wanted is None:
-        raise ValueError(
-            f"the reference of page {reference.page_id} is no JSON object: {reference.json[:60]!r}"
-        )
-    parts = [fields.FIELDS[name](found, wanted) for name in sorted(known)]
-    return fields.Counts(
-        found=sum(part.found for part in parts),
-        wanted=sum(part.wanted for part in parts),
-        shared=sum(part.shared for part in parts),
-    )
+Count = Callable[[Prediction, Reference], fields.Counts | None]
+"""What a page has of something countable: found, wanted, shared; None where the comparison does not apply."""
 
 
-def _field_precision(names: frozenset[str]) -> Measure:
+def _precision(count: Count) -> Measure:
     def measure(prediction: Prediction, reference: Reference) -> Measured | None:
-        counts = _counts(prediction, reference, names)
+        counts = count(prediction, reference)
         return None if counts is None else _ratio(counts.shared, counts.found)
 
     return measure
 
 
-def _field_recall(names: frozenset[str]) -> Measure:
+def _recall(count: Count) -> Measure:
     def measure(prediction: Prediction, reference: Reference) -> Measured | None:
-        counts = _counts(prediction, reference, names)
+        counts = count(prediction, reference)
         return None if counts is None else _ratio(counts.shared, counts.wanted)
 
     return measure
 
 
-def _paper_counts(prediction: Prediction, reference: Reference) -> tuple[int, int, int] | None:
-    if prediction.json is None or reference.fields != frozenset(fields.FIELDS):
+def _values_of(names: frozenset[str]) -> Count:
+    """The values of some keys together, as far as the reference states them."""
+
+    def count(prediction: Prediction, reference: Reference) -> fields.Counts | None:
+        known = names & reference.fields
+        if prediction.json is None or not known:
+            return None
+        found, wanted = fields.read(prediction.json), fields.read(reference.json)
+        if wanted is None:
+            raise ValueError(
+                f"the reference of page {reference.page_id} is no JSON object: {reference.json[:60]!r}"
+            )
+        parts = [fields.FIELDS[name](found, wanted) for name in sorted(known)]
+        return fields.Counts(
+            found=sum(part.found for part in parts),
+            wanted=sum(part.wanted for part in parts),
+            shared=sum(part.shared for part in parts),
+        )
+
+    return count
+
+
+def _paper_keys(prediction: Prediction, reference: Reference) -> fields.Counts | None:
+    """Keys as the paper's code counts them, in terms of its true and false positives and false negatives."""
+    if prediction.json is None or reference.fields != ALL:
         return None
-    return fields_paper.counts(prediction.json, reference.json)
-
-
-def _paper_precision(prediction: Prediction, reference: Reference) -> Measured | None:
-    counts = _paper_counts(prediction, reference)
-    return counts and _ratio(counts[0], counts[0] + counts[1])
-
-
-def _paper_recall(prediction: Prediction, reference: Reference) -> Measured | None:
-    counts = _paper_counts(prediction, reference)
-    return counts and _ratio(counts[0], counts[0] + counts[2])
+    counts = fields_paper.counts(prediction.json, reference.json)
+    if counts is None:
+        return None
+    right, extra, missed = counts
+    return fields.Counts(found=right + extra, wanted=right + missed, shared=right)
 
 
 def _perplexity(prediction: Prediction, _: Reference) -> Measured | None:
@@ -204,8 +212,8 @@ def _field_metrics() -> Iterator[tuple[str, Metric]]:
             name,
             label,
             Protocol.UNICODE,
-            precision=_field_precision(names),
-            recall=_field_recall(names),
+            precision=_precision(_values_of(names)),
+            recall=_recall(_values_of(names)),
             of="values, over all pages; an invalid output misses all of its page",
         )
 
@@ -403,8 +411,8 @@ METRICS: Mapping[str, Metric] = {
             "fields",
             "Keys",
             Protocol.PAPER,
-            precision=_paper_precision,
-            recall=_paper_recall,
+            precision=_precision(_paper_keys),
+            recall=_recall(_paper_keys),
             of="keys, as the paper's code counts them, over valid outputs alone",
         )
     ),

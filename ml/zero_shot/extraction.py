@@ -48,7 +48,13 @@ def _predict(model: ZeroShotModel, engine: Engine, task: Task, page: PageInput) 
         messages = model.prompts[task].messages(_as_content(_rendered(model, page)))
         generation = engine.generate(messages, model.decoding)
     except GenerationFailedError as error:
-        return _failure(page, model.extractor(task), engine, error, time.perf_counter() - started)
+        return Prediction.failed(
+            page,
+            extractor=model.extractor(task),
+            error=error,
+            seconds=time.perf_counter() - started,
+            device=engine.device,
+        )
     return _prediction(page, model, task, engine, generation)
 
 
@@ -83,22 +89,6 @@ def _prediction(
         device=engine.device,
         input_tokens=generation.input_tokens,
         output_tokens=generation.new_tokens,
-    )
-
-
-def _failure(page: PageInput, extractor: str, engine: Engine, error: Exception, seconds: float) -> Prediction:
-    return Prediction(
-        page_id=page.page_id,
-        url=page.url,
-        publisher=page.publisher,
-        language=page.language,
-        extractor=extractor,
-        text="",
-        json=None,
-        truncated=False,
-        seconds=seconds,
-        error=str(error),
-        device=engine.device,
     )
 
 

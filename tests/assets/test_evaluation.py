@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from held_out import corpus_row, page_split
 from openai_stub import completion, refusal, serving
 
 from assets.corpus import CORPUS, PAGE_SPLITS
@@ -30,14 +31,10 @@ def store(tmp_path: Path) -> Store:
     """Two held-out pages of two publishers, as they were received and as Fundus extracted them."""
     store = Store(uri=str(tmp_path / "store"))
     pages = {"a": "A", "b": "B"}
-    store.replace(CORPUS, CorpusRow, [corpus_row(page, publisher) for page, publisher in pages.items()])
-    splits = [
-        PageSplit(
-            page_id=page, publisher=publisher, family=publisher, cluster=page, split="test", reason=None
-        )
-        for page, publisher in pages.items()
-    ]
-    store.replace(PAGE_SPLITS, PageSplit, splits)
+    store.replace(
+        CORPUS, CorpusRow, [corpus_row(page, publisher, ARTICLE) for page, publisher in pages.items()]
+    )
+    store.replace(PAGE_SPLITS, PageSplit, [page_split(page, publisher) for page, publisher in pages.items()])
     for page, publisher in pages.items():
         store.append(RAW_PAGES, [raw_page(page, publisher)], publisher=publisher)
     return store
@@ -55,32 +52,6 @@ def raw_page(page: str, publisher: str) -> RawPage:
         fundus_version="1",
         html=HTML,
         html_sha256=page,
-    )
-
-
-def corpus_row(page: str, publisher: str) -> CorpusRow:
-    return CorpusRow(
-        page_id=page,
-        url=f"https://example.org/{page}",
-        publisher=publisher,
-        family=publisher,
-        crawl_date=datetime(2025, 1, 1, tzinfo=UTC),
-        fundus_version="1",
-        rules_version="1",
-        html_sha256=page,
-        reason=None,
-        detail=None,
-        title="Ferry back",
-        language="en",
-        plaintext=TEXT,
-        json=ARTICLE.to_json(),
-        compact=f"<h1 0>Ferry back\n<p 1>{TEXT}",
-        roles=("title", "paragraph"),
-        input_tokens=10,
-        text_tokens=8,
-        json_tokens=6,
-        target_coverage=1.0,
-        duplicate_of=None,
     )
 
 

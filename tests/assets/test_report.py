@@ -2,16 +2,17 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from held_out import corpus_row, page_split
 
 from assets.corpus import CORPUS, PAGE_SPLITS
 from assets.evaluation import scores
 from assets.models import CURVES, MODELS
 from assets.report import DATA_FOLDER, evaluation_report
+from ml.article import Article, Body, Section
 from ml.records import CorpusRow, CurveRecord, ModelRecord, Prediction, Score
 from ml.splits import PageSplit
 from resources.crawl import Crawl
@@ -20,6 +21,9 @@ from resources.test_set import REPORT_FILE, Evaluation, GoldSet, TestSet
 from resources.tracking import Tracking
 
 MODEL, PAGES, ADAPTER_SHA256 = "tiny-json", ("a", "b"), "5" * 64
+ARTICLE = Article(
+    title="Title", body=Body(sections=(Section(paragraphs=("Title", "The words of the article.")),))
+)
 
 
 @pytest.fixture
@@ -34,42 +38,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, tracking: Tracking) ->
     """A store with two test pages that a model has answered."""
     uri = f"memory:/{tmp_path}/store" if request.param == "memory" else str(tmp_path / "store")
     store = Store(uri=uri)
-    store.replace(CORPUS, CorpusRow, [corpus_row(page) for page in PAGES])
-    store.replace(PAGE_SPLITS, PageSplit, [page_split(page) for page in PAGES])
+    store.replace(
+        CORPUS, CorpusRow, [corpus_row(page, "P", ARTICLE, json='{"title":"Title"}') for page in PAGES]
+    )
+    store.replace(PAGE_SPLITS, PageSplit, [page_split(page, "P") for page in PAGES])
     store.replace(MODELS, ModelRecord, [trained(tracking, tmp_path)], experiment=MODEL)
     store.replace(CURVES, CurveRecord, [CurveRecord(name="loss", step=1, value=1.0)], experiment=MODEL)
     TestSet(store).complete(MODEL, ADAPTER_SHA256[:16], lambda _: [answer(page) for page in PAGES])
     return store
-
-
-def corpus_row(page: str) -> CorpusRow:
-    return CorpusRow(
-        page_id=page,
-        url=f"https://example.org/{page}",
-        publisher="P",
-        family="F",
-        crawl_date=datetime(2025, 1, 1, tzinfo=UTC),
-        fundus_version="1",
-        rules_version="1",
-        html_sha256=page,
-        reason=None,
-        detail=None,
-        title="Title",
-        language="en",
-        plaintext="Title\n\nThe words of the article.",
-        json='{"title":"Title"}',
-        compact="<h1 0>Title\n<p 1>The words of the article.",
-        roles=("title", "paragraph"),
-        input_tokens=10,
-        text_tokens=8,
-        json_tokens=6,
-        target_coverage=1.0,
-        duplicate_of=None,
-    )
-
-
-def page_split(page: str) -> PageSplit:
-    return PageSplit(page_id=page, publisher="P", family="F", cluster=page, split="test", reason=None)
 
 
 def trained(tracking: Tracking, tmp_path: Path) -> ModelRecord:

@@ -8,10 +8,11 @@ import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from held_out import corpus_row, page_split
 
 from ml.article import Article, Body, Section
 from ml.records import CorpusRow, Prediction
@@ -145,8 +146,12 @@ class World:
         pages = [
             (publisher, f"{publisher.lower()}{n}") for publisher in publishers for n in range(pages_each)
         ]
-        self.store.replace("corpus", CorpusRow, [corpus_row(*page) for page in pages])
-        self.store.replace("page_splits", PageSplit, [page_split(*page) for page in pages])
+        self.store.replace(
+            "corpus", CorpusRow, [corpus_row(page, publisher, article(page)) for publisher, page in pages]
+        )
+        self.store.replace(
+            "page_splits", PageSplit, [page_split(page, publisher) for publisher, page in pages]
+        )
 
 
 def new_world(folder: Path) -> World:
@@ -170,39 +175,6 @@ def _empty_registry() -> Path:
 def _scratch() -> TemporaryDirectory[str]:
     """Kept, and so there, until the tests end."""
     return TemporaryDirectory(prefix="newslm-registry-")
-
-
-def corpus_row(publisher: str, page: str) -> CorpusRow:
-    target = article(page)
-    return CorpusRow(
-        page_id=page,
-        url=f"https://example.org/{page}",
-        publisher=publisher,
-        family=publisher,
-        crawl_date=datetime(2025, 1, 1, tzinfo=UTC),
-        fundus_version="1",
-        rules_version="1",
-        html_sha256=page,
-        reason=None,
-        detail=None,
-        title=target.title,
-        language="en",
-        plaintext=target.plaintext,
-        json=target.to_json(),
-        compact="\n".join(f"<p {n}>{line}" for n, line in enumerate(target.body.lines())),
-        roles=("paragraph",) * len(SAYINGS),
-        input_tokens=10,
-        text_tokens=8,
-        json_tokens=6,
-        target_coverage=1.0,
-        duplicate_of=None,
-    )
-
-
-def page_split(publisher: str, page: str) -> PageSplit:
-    return PageSplit(
-        page_id=page, publisher=publisher, family=publisher, cluster=page, split="test", reason=None
-    )
 
 
 def prediction(row: CorpusRow, model: str, answer: Article | str) -> Prediction:

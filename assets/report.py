@@ -104,7 +104,6 @@ def _kind(extractor: str) -> ExtractorKind:
 
 
 def _gold(store: Store, evaluation: Evaluation, questions: EvaluationSet) -> GoldInput:
-    references = questions.references().values()
     predictions: list[Prediction] = list(chain.from_iterable(complete_answers(store, questions).values()))
     return GoldInput(
         name=evaluation.gold_name,
@@ -112,8 +111,8 @@ def _gold(store: Store, evaluation: Evaluation, questions: EvaluationSet) -> Gol
         licence=evaluation.gold_licence,
         scores=list(store.rows(SCORES_OF[questions.name], Score)),
         predictions=predictions,
-        pages=len(references),
-        publishers=len({reference.publisher for reference in references}),
+        pages=len(questions.page_ids),
+        publishers=len({row.publisher for row in predictions}),
     )
 
 

@@ -148,7 +148,12 @@ class ScoreTable:
         )
 
     def clearly_best(self, metric: str) -> str | None:
-        """The extractor that is better than every other one by the paired interval, if there is such."""
+        """The extractor that is better than every other one by the paired interval, if there is such.
+
+        Nobody is where the metric does not rank extractors.
+        """
+        if not METRICS[metric].ranks:
+            return None
         rivals = [name for name in self.extractors if self.applies(name, metric)]
         for candidate in rivals if len(rivals) > 1 else ():
             others = (name for name in rivals if name != candidate)

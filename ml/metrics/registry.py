@@ -89,6 +89,7 @@ class Metric:
     better: Direction = Direction.HIGHER
     average: Average = Average.ARITHMETIC
     harmonic_of: tuple[str, str] | None = None  # precision and recall, for an F1 of the set
+    ranks: bool = True  # whether extractors can be compared by it
     unavailable: Callable[[], str | None] = lambda: None  # why it cannot be computed here, and what to do
 
 
@@ -422,6 +423,7 @@ METRICS: Mapping[str, Metric] = {
         protocol=Protocol.BOTH,
         better=Direction.LOWER,
         average=Average.GEOMETRIC,
+        ranks=False,  # each model has tokens and a target of its own
         measure=_perplexity,
     ),
 }

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -121,6 +122,12 @@ def test_nobody_is_best_without_a_difference_or_a_rival() -> None:
         ScoreTable([row for row in _two_extractors(0.1) if row.extractor == "a"]).clearly_best("bleu") is None
     )
     assert ScoreTable([]).clearly_best("bleu") is None
+
+
+def test_nobody_is_best_by_a_perplexity_of_other_tokens() -> None:
+    rows = [replace(row, value=2 - (row.value or 0)) for row in _two_extractors(0.02, "perplexity")]
+    assert ScoreTable(rows).difference("perplexity", "a", "b").first_is_better
+    assert ScoreTable(rows).clearly_best("perplexity") is None
 
 
 def test_comparing_different_pages_raises() -> None:

@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export NEWSLM_HOME ?= .newslm
+DATA ?= ../shared/data
 
-.PHONY: run test install dev check format clean
+.PHONY: run test install dev check format default-model clean
 
 run: $(INSTALLED) ## the whole job on the demo newsroom
 	$(BIN)/newslm run
@@ -29,6 +30,9 @@ check: $(INSTALLED) ## everything that must hold before a commit
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+default-model: $(INSTALLED) ## the extractor that ships, from the pages in DATA, with the card that states its figures
+	$(BIN)/python benchmarks/blocks.py --data $(DATA)/ccnews --gold $(DATA)/news-gold --write-model ml/default_model
 
 clean: ## everything that was made here, `.newslm` included; a home elsewhere is never touched
 	rm -rf $(VENV) .newslm build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

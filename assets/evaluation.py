@@ -5,7 +5,7 @@ belong here: extracting, scoring or drawing, which `ml/` does.
 """
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -16,13 +16,13 @@ from assets.presentation import definition_metadata, mapping_table, picture, rec
 from ml.baselines.base import run_baseline
 from ml.baselines.registry import BASELINES
 from ml.evaluation import score_predictions
-from ml.experiments import experiment_named
 from ml.intervals import summarise
 from ml.metrics.registry import missing
 from ml.plots import score_intervals
 from ml.records import ModelRecord, Prediction, Score
 from ml.zero_shot.registry import ZERO_SHOT
 from pipeline import partitions
+from resources.answers import Answerer, answerer
 from resources.language_models import LanguageModels
 from resources.store import Store, content_version
 from resources.test_set import GOLD, HELD_OUT, Evaluation, EvaluationSet, TestSet
@@ -37,27 +37,19 @@ SCORES_OF = {HELD_OUT: SCORES, GOLD: "gold_scores"}
     partitions_def=partitions.experiments,
     deps=["models", "corpus", "splits"],
     group_name="evaluation",
-    kinds={"pytorch", "parquet"},
+    kinds={"python", "parquet"},
     pool="gpu",
     metadata=definition_metadata(Prediction),
     description="What a trained model writes for each held-out page, and each page of the external gold where there is "
-    "one. Pages already answered by the same adapter are not asked again.",
+    "one. Pages already answered by the same weights are not asked again.",
 )
 def predictions(
     context: dg.AssetExecutionContext, store: Store, trainer: Trainer, evaluation: Evaluation
 ) -> dg.MaterializeResult:
-    from ml.decoding import load_adapter, predict
-
     name = context.partition_key
     (record,) = store.rows(MODELS, ModelRecord, experiment=name)
-    experiment = experiment_named(name)
-    model = cache(lambda: load_adapter(Path(record.adapter_dir), cache_dir=Path(trainer.cache_dir)))
-
-    def answer(questions: EvaluationSet, is_open: Callable[[str], bool]) -> Iterable[Prediction]:
-        examples = (row for row in questions.examples(experiment.task) if is_open(row.page_id))
-        return predict(model(), examples, experiment, extractor=name)
-
-    return _answered(evaluation.sets(store), name, record.adapter_sha256[:16], answer)
+    answer = answerer(Path(record.folder), extractor=name, cache_dir=Path(trainer.cache_dir))
+    return _answered(evaluation.sets(store), name, record.weights_sha256[:16], answer)
 
 
 @dg.asset(
@@ -111,7 +103,7 @@ def _answered(
     sets: Iterable[EvaluationSet],
     extractor: str,
     model: str,
-    answer: Callable[[EvaluationSet, Callable[[str], bool]], Iterable[Prediction]],
+    answer: Answerer,
 ) -> dg.MaterializeResult:
     """Every set answered in full, and what the UI shows of it."""
     rows = [
@@ -188,7 +180,7 @@ def complete_answers(store: Store, questions: EvaluationSet) -> dict[str, list[P
 def _versions(store: Store) -> dict[str, str]:
     """Every extractor that there is, and the version of it whose answers count."""
     return {
-        **{name: record.adapter_sha256[:16] for name, record in trained_models(store).items()},
+        **{name: record.weights_sha256[:16] for name, record in trained_models(store).items()},
         **{name: model.version(task) for name, (model, task) in ZERO_SHOT.items()},
         **{name: baseline.version or "" for name, baseline in BASELINES.items()},
     }

@@ -90,7 +90,11 @@ def _content(
         unavailable=missing(),
         gold=next((_gold(store, evaluation, questions) for questions in others), None),
         corpus=_corpus_facts(store),
-        training={name: list(store.rows(CURVES, CurveRecord, experiment=name)) for name in models},
+        training={
+            name: list(store.rows(CURVES, CurveRecord, experiment=name))
+            for name in models
+            if name in store.partitions(CURVES, "experiment")
+        },
         notes=[f"Left out, since they have not answered the current test pages: {', '.join(absent)}."]
         if absent
         else [],

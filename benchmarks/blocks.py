@@ -1,340 +1,250 @@
-"""How well the block model reads articles from pages of publishers that it has not seen, beside other extractors.
+"""How well the extractor reads pages of publishers that it has not seen, beside other extractors.
 
-Trains on the CC-NEWS pages under --data, labelled by Fundus' extraction, and scores every page by a model that saw
-no page of its family. Then a model of all of them is scored on the pages under --gold, which people annotated and
-no choice was made by. The other extractors get the same raw HTML in the same run. Intervals are 95%, over
-publishers.
+Cross-validates over families of publishers on the CC-NEWS pages under --data, with Fundus' extraction as the
+reference: every page goes from HTML to JSON through an extractor that saw no page of its family, and a page that is
+refused counts as an empty article. An extractor of all of them is then measured on the pages under --gold, which
+people annotated, for speed and for memory. Others get the same HTML in the same run. Intervals are 95%, over
+publishers; publishers that object to training are left out.
 
     python benchmarks/blocks.py --data ../shared/data/ccnews --gold ../shared/data/news-gold --json blocks.json
+
+With --write-model the extractor of all pages is kept, with a card that states these figures.
 """
 
 import argparse
 import json
+import logging
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date, datetime
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from statistics import mean
 
+import numpy as np
 from cleaning import DEFAULT_DATA, samples
-from cleaning import Sample as RealPage
+from default_model import TrainingFacts, write_default_model
+from figures import PEERS, Figure, flat, table_of
+from measures import Answer, Item, LabelledItem, on_ccnews, on_gold
+from memory import memory_of
 from rich.console import Console
-from rich.table import Table
 
-from ml.alignment import Role, align
+from ml.alignment import align
 from ml.article import Article
 from ml.baselines.base import PageInput, run_baseline
+from ml.baselines.extraction import ExtractionFailedError
 from ml.baselines.registry import BASELINES
-from ml.block_model.model import BlockModel, Labels
 from ml.block_model.rendering import body_of
-from ml.block_model.training import Sample, TrainingParameters, cross_validate, train
-from ml.gold import GoldPage, read_gold
-from ml.intervals import Difference, ScoreTable, Summary
-from ml.metrics import bleu, rouge_l, shingles
-from ml.page import Page, PageError, parse_page
-from ml.records import Score
+from ml.block_model.training import TrainingParameters
+from ml.extractor import Extractor, LabelledPage, train
+from ml.gold import read_gold
+from ml.language import detect_language
+from ml.metrics.registry import Reference
+from ml.page import PageError, parse_page
+from ml.records import Prediction
 from resources.fundus.catalogue import fundus_catalogue
 
 DEFAULT_GOLD = DEFAULT_DATA.parent / "news-gold"
-OURS, ORACLE = "blocks", "oracle"
-PEERS = ("trafilatura", "resiliparse", "boilerpipe")
-FAILED = 0.6  # of ROUGE-L: below, the page is lost
-LANGUAGE_PAGES = 5  # of a language, for its mean to be told
+FOLDS = 5
+PARAMETERS = TrainingParameters(threads=1)  # more of them wait for each other wherever the machine is busy
 ROUNDS = 3  # the fastest counts: the others measure what else the machine was doing
 
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What the extractors make of a set of pages: by extractor, a text a page, and how fast."""
-
-    texts: dict[str, list[str]]
-    pages_per_s: dict[str, float]
+# --- pages
 
 
-def labelled(pages: Sequence[RealPage]) -> list[Sample]:
-    """The pages with the roles that Fundus' extraction gives their blocks."""
+def ccnews(data: Path, limit: int | None) -> list[LabelledItem]:
+    """The first pages with an article, of publishers that do not object to training."""
     catalogue = fundus_catalogue()
-    parsed = [parse_page(page.html) for page in pages]
+    allowed = (page for page in samples(data) if not catalogue.facts(page.publisher).disallows_training)
     return [
-        Sample(page=blocks, roles=align(blocks, page.article).roles, family=catalogue.family(page.publisher))
-        for blocks, page in zip(parsed, pages, strict=True)
+        labelled_item(
+            page_id=str(number),
+            url=page.url,
+            publisher=page.publisher,
+            html=page.html,
+            article=page.article,
+            family=catalogue.family(page.publisher),
+        )
+        for number, page in enumerate(islice(allowed, limit))
     ]
 
 
-def plaintext(page: Page, roles: Sequence[Role]) -> str:
-    return Article(body=body_of(page, roles)).plaintext
+def labelled_item(
+    *, page_id: str, url: str, publisher: str, html: str, article: Article, family: str
+) -> LabelledItem:
+    """A page with an article that rules found."""
+    page = parse_page(html)
+    item = _item(page_id, url, publisher, html, article)
+    return LabelledItem(
+        received=item.received,
+        reference=item.reference,
+        labelled=LabelledPage(page=page, article=article, family=family),
+        roles=align(page, article).roles,
+    )
 
 
-def extracted(model: BlockModel, html: str) -> str:
-    """The model's way from HTML to the text; a page that is none gives none."""
+def annotated(folder: Path, limit: int | None) -> list[Item]:
+    """The first pages that people annotated."""
+    items = []
+    for page in read_gold(folder)[:limit]:
+        item = _item(page.page_id, page.url, page.publisher, page.html, page.annotation.article())
+        stated = replace(item.reference, fields=page.annotation.fields)
+        items.append(Item(received=item.received, reference=stated))
+    return items
+
+
+def _item(page_id: str, url: str, publisher: str, html: str, article: Article) -> Item:
+    text = article.plaintext
+    language = detect_language(text)  # what a page declares is often wrong
+    return Item(
+        received=PageInput(page_id=page_id, url=url, publisher=publisher, language=language, html=html),
+        reference=Reference(
+            page_id=page_id,
+            url=url,
+            publisher=publisher,
+            language=language,
+            plaintext=text,
+            json=article.to_json(),
+            compact="",
+        ),
+    )
+
+
+# --- answers
+
+
+def answered(extractor: Extractor, html: str) -> Answer:
+    """What a user gets for the page."""
     try:
-        page = parse_page(html)
+        found = extractor.extract(html)
     except PageError:
-        return ""
-    return plaintext(page, model.predict(page).roles)
+        return Answer(extraction=None)
+    return Answer(extraction=found, kept_back="" if found.article else _kept_back(extractor, html))
 
 
-def run_peers(pages: Sequence[PageInput], console: Console) -> Reading:
-    texts, speeds = {}, {}
+def _kept_back(extractor: Extractor, html: str) -> str:
+    page = parse_page(html)
+    return Article(body=body_of(page, extractor.blocks.predict(page).roles)).plaintext
+
+
+def cross_validated(
+    items: Sequence[LabelledItem], parameters: TrainingParameters = PARAMETERS, folds: int = FOLDS
+) -> list[Answer]:
+    """For each page, the answer of an extractor that was trained, wholly, without its family."""
+    fold_of = _folds([item.labelled.family for item in items], folds)
+    answers: dict[int, Answer] = {}
+    for fold in range(folds):
+        seen = (item.labelled for item in items if fold_of[item.labelled.family] != fold)
+        extractor = train(seen, parameters)
+        for at, item in enumerate(items):
+            if fold_of[item.labelled.family] == fold:
+                answers[at] = answered(extractor, item.received.html)
+    return [answers[at] for at in range(len(items))]
+
+
+def _folds(families: Sequence[str], folds: int) -> dict[str, int]:
+    """Whole families, dealt out from the largest on; which of equal ones comes first is chance."""
+    sizes = Counter(families)
+    shuffled = [str(name) for name in np.random.default_rng(0).permutation(sorted(sizes))]
+    return {name: at % folds for at, name in enumerate(sorted(shuffled, key=lambda name: -sizes[name]))}
+
+
+def of_peers(items: Sequence[Item]) -> Iterator[Prediction]:
+    """What others make of the pages, each in a process of its own with the limits of the pipeline."""
     for name in PEERS:
-        console.print(f"{name} reads {len(pages)} pages …")
-        answers = list(run_baseline(BASELINES[name], pages))
-        texts[name] = [answer.text for answer in answers]
-        speeds[name] = len(pages) / sum(answer.seconds for answer in answers)
-    return Reading(texts=texts, pages_per_s=speeds)
+        yield from run_baseline(BASELINES[name], [item.received for item in items])
 
 
-def pages_per_s(read: Callable[[str], object], pages: Sequence[str]) -> float:
+# --- speed and memory
+
+
+def speeds(extractor: Extractor, items: Sequence[Item]) -> dict[str, Figure]:
+    """Pages a second from HTML to JSON, in this process."""
+    pages = [item.received for item in items]
+    logging.disable(logging.ERROR)  # boilerpy3 tells of every page that it recovers from
+    readers = {"": partial(_to_json, extractor)} | {
+        f"{name}_": partial(_peer_to_json, name) for name in PEERS
+    }
+    figures = {f"{prefix}pages_per_s": Figure(_pages_per_s(read, pages)) for prefix, read in readers.items()}
+    logging.disable(logging.NOTSET)
+    return figures
+
+
+def _to_json(extractor: Extractor, page: PageInput) -> str:
+    with suppress(PageError):
+        article = extractor.extract(page.html).article
+        return article.to_json() if article else ""
+    return ""
+
+
+def _peer_to_json(name: str, page: PageInput) -> str:
+    with suppress(ExtractionFailedError):
+        return BASELINES[name].extract(page.html, page.url).article().to_json()
+    return ""
+
+
+def _pages_per_s(read: Callable[[PageInput], str], pages: Sequence[PageInput]) -> float:
     """On one core: processor time, so that other programs on the machine count as little as they can."""
     return len(pages) / min(_seconds(read, pages) for _ in range(ROUNDS))
 
 
-def _seconds(read: Callable[[str], object], pages: Sequence[str]) -> float:
+def _seconds(read: Callable[[PageInput], str], pages: Sequence[PageInput]) -> float:
     started = time.process_time()
     for page in pages:
         read(page)
     return time.process_time() - started
 
 
-# --- scores
+# --- the run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What is right for a page, and what the page counts as."""
-
-    page_id: str
-    publisher: str
-    language: str | None
-    text: str
+def crawl_days(data: Path) -> list[date]:
+    rows = (json.loads(line) for line in (data / "manifest.jsonl").read_text().splitlines())
+    return [datetime.fromisoformat(row["crawl_date"]).date() for row in rows]
 
 
-Metric = Callable[[str, str], float | None]
-ON_CCNEWS: Mapping[str, Metric] = {"rouge_l": rouge_l.score, "bleu": bleu.score}
-ON_GOLD: Mapping[str, Metric] = {
-    "shingle_precision": shingles.precision,
-    "shingle_recall": shingles.recall,
-    "rouge_l": rouge_l.score,
-}
-
-
-def scores(
-    texts: Mapping[str, Sequence[str]], wanted: Sequence[Wanted], metrics: Mapping[str, Metric]
-) -> Iterator[Score]:
-    for extractor, found in texts.items():
-        for text, page in zip(found, wanted, strict=True):
-            for metric, measure in metrics.items():
-                yield Score(
-                    page_id=page.page_id,
-                    publisher=page.publisher,
-                    language=page.language,
-                    extractor=extractor,
-                    metric=metric,
-                    value=measure(text, page.text),
-                )
-
-
-def role_f1(role: Role, found: Sequence[Sequence[Role]], wanted: Sequence[Sequence[Role]]) -> float:
-    """Over the blocks of all pages together."""
-    pairs = [pair for page in zip(found, wanted, strict=True) for pair in zip(*page, strict=True)]
-    both = sum(pair == (role, role) for pair in pairs)
-    either = sum((left is role) + (right is role) for left, right in pairs)
-    return 2 * both / either if either else 1.0
-
-
-def by_language(rows: Sequence[Score], extractor: str) -> dict[str, float]:
-    """Mean ROUGE-L of the languages with enough pages."""
-    values: defaultdict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        if row.extractor == extractor and row.metric == "rouge_l" and row.value is not None:
-            values[row.language or "unknown"].append(row.value)
-    return {
-        language: mean(found) for language, found in sorted(values.items()) if len(found) >= LANGUAGE_PAGES
-    }
-
-
-# --- the two halves of the run
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    figures: dict[str, float]
-    table: ScoreTable
-    languages: dict[str, float]
-
-
-def unseen_families(pages: Sequence[RealPage], sample: Sequence[Sample], console: Console) -> Result:
-    """Cross-validation over families, and the others on the same pages."""
-    inputs = [
-        PageInput(
-            page_id=str(at),
-            url=real.url,
-            publisher=real.publisher,
-            language=each.page.language,
-            html=real.html,
-        )
-        for at, (real, each) in enumerate(zip(pages, sample, strict=True))
-    ]
-    peers = run_peers(inputs, console)
-    console.print("cross-validation over families …")
-    labels = cross_validate(sample, TrainingParameters())
-    texts = {
-        OURS: [plaintext(each.page, found.roles) for each, found in zip(sample, labels, strict=True)],
-        ORACLE: [plaintext(each.page, each.roles) for each in sample],
-        **peers.texts,
-    }
-    wanted = [
-        Wanted(
-            page_id=page.page_id,
-            publisher=page.publisher,
-            language=page.language,
-            text=real.article.plaintext,
-        )
-        for page, real in zip(inputs, pages, strict=True)
-    ]
-    rows = list(scores(texts, wanted, ON_CCNEWS))
-    languages = by_language(rows, OURS)
-    speeds = {f"{name}_pages_per_s": value for name, value in peers.pages_per_s.items()}
-    figures = {**_means(rows), **_roles(sample, labels), **speeds}
-    return Result(
-        figures={**figures, "language_minimum_rouge_l": min(languages.values(), default=0.0)},
-        table=ScoreTable(rows),
-        languages=languages,
-    )
-
-
-def _means(rows: Sequence[Score]) -> dict[str, float]:
-    values: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in rows:
-        if row.value is not None:
-            values[row.extractor, row.metric].append(row.value)
-    figures = {f"{_prefix(extractor)}{metric}": mean(found) for (extractor, metric), found in values.items()}
-    for extractor in {row.extractor for row in rows}:
-        lost = mean(value < FAILED for value in values[extractor, "rouge_l"])
-        figures[f"{_prefix(extractor)}share_under_06"] = lost
-    return figures
-
-
-def _prefix(extractor: str) -> str:
-    return "" if extractor == OURS else f"{extractor}_"
-
-
-def _roles(sample: Sequence[Sample], labels: Sequence[Labels]) -> dict[str, float]:
-    found, wanted = [each.roles for each in labels], [each.roles for each in sample]
-    return {f"role_f1_{role}": role_f1(role, found, wanted) for role in Role if role is not Role.NONE}
-
-
-def gold_pages(model: BlockModel, pages: Sequence[GoldPage], console: Console) -> Result:
-    """A model of all CC-NEWS pages, and the others, on pages that people annotated."""
-    inputs = [
-        PageInput(
-            page_id=page.page_id,
-            url=page.url,
-            publisher=page.publisher,
-            language=page.language,
-            html=page.html,
-        )
-        for page in pages
-    ]
-    peers = run_peers(inputs, console)
-    texts = {OURS: [extracted(model, page.html) for page in pages], **peers.texts}
-    wanted = [
-        Wanted(
-            page_id=page.page_id,
-            publisher=page.publisher,
-            language=page.language,
-            text=page.annotation.article().plaintext,
-        )
-        for page in pages
-    ]
-    table = ScoreTable(scores(texts, wanted, ON_GOLD))
-    summaries = {(each.extractor, each.metric): each for each in table.summaries()}
-    figures = {
-        f"{_prefix(name)}gold_{metric}": summaries[name, metric].mean
-        for name in texts
-        for metric in ("shingle_f1", "rouge_l")
-    }
-    return Result(figures=figures, table=table, languages={})
-
-
-# --- tables
-
-
-def _with_interval(each: Summary | Difference, sign: str = "") -> str:
-    interval = "" if each.low is None else f" [{each.low:{sign}.4f}, {each.high:{sign}.4f}]"
-    return f"{each.mean:{sign}.4f}{interval}"
-
-
-def show_scores(title: str, result: Result, metrics: Mapping[str, str], console: Console) -> None:
-    table = Table(title=title)
-    for heading in ("", *metrics.values(), *(f"{shown}, {OURS} minus it" for shown in metrics.values())):
-        table.add_column(heading, justify="left" if not heading else "right")
-    summaries = {(each.extractor, each.metric): each for each in result.table.summaries()}
-    for name in (OURS, *PEERS, *({ORACLE} & set(result.table.extractors))):
-        own = [_with_interval(summaries[name, metric]) for metric in metrics]
-        differences = (result.table.difference(metric, OURS, name) for metric in metrics)
-        compared = ["" if name == OURS else _with_interval(each, "+") for each in differences]
-        table.add_row(name, *own, *compared)
-    console.print(table)
-
-
-_AIMS = {
-    "share_under_06": ("pages under ROUGE-L 0.6", "at most 0.015"),
-    "role_f1_headline": ("F1 of headlines", "at least 0.88"),
-    "role_f1_summary": ("F1 of summaries", "at least 0.85"),
-    "role_f1_paragraph": ("F1 of paragraphs", ""),
-    "language_minimum_rouge_l": ("ROUGE-L of the weakest language", "at least 0.93"),
-    "pages_per_s": ("pages a second, HTML to text, one core", "at least 80"),
-    "trafilatura_pages_per_s": ("the same of Trafilatura", "at most half"),
-}
-
-
-def show_figures(figures: Mapping[str, float], languages: Mapping[str, float], console: Console) -> None:
-    table = Table(title="The block model on unseen families")
-    for heading in ("", "found", "aim"):
-        table.add_column(heading)
-    for key, (label, aim) in _AIMS.items():
-        table.add_row(label, f"{figures[key]:.4g}", aim)
-    console.print(table)
+def main() -> None:
+    arguments = _arguments()
+    console = Console(width=190)
+    items, gold = ccnews(arguments.data, arguments.limit), annotated(arguments.gold, arguments.limit)
+    console.print(f"cross-validation over the families of {len(items)} pages …")
+    figures = on_ccnews(items, cross_validated(items), of_peers(items))
+    console.print(f"an extractor of all of them, on {len(gold)} annotated pages …")
+    extractor = train((item.labelled for item in items), PARAMETERS)
+    answers = [answered(extractor, item.received.html) for item in gold]
+    figures |= on_gold(gold, answers, of_peers(gold))
+    console.print(f"speed, and memory over {arguments.stream:,} pages …")
+    figures |= speeds(extractor, items)
+    memory = memory_of(extractor, (item.received.html for item in items), arguments.stream)
+    figures |= {key: Figure(value) for key, value in memory.items()}
     console.print(
-        "ROUGE-L by language:", ", ".join(f"{name} {value:.3f}" for name, value in languages.items())
+        table_of(figures, f"{len(items)} pages of unseen families, {len(gold)} annotated by people")
     )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(flat(figures), indent=2) + "\n")
+    if arguments.write_model:
+        facts = TrainingFacts.of(items, crawl_days(arguments.data))
+        write_default_model(arguments.write_model, extractor, facts, figures)
 
 
-def arguments_of(parser: argparse.ArgumentParser) -> argparse.Namespace:
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder packed as CC-NEWS is")
     parser.add_argument("--gold", type=Path, default=DEFAULT_GOLD, help="folder of annotated pages")
+    parser.add_argument("--limit", type=int, help="only so many pages of each, for a quick look")
+    parser.add_argument("--stream", type=int, default=5_000, help="pages over which memory is measured")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--write-model", type=Path, metavar="FOLDER", help="keep the model, with its card")
     arguments = parser.parse_args()
     for folder in (arguments.data, arguments.gold):
         if not (folder / "manifest.jsonl").is_file():
             parser.error(f"found no manifest.jsonl in {folder}; expected a folder of pages with their list")
     return arguments
-
-
-def main() -> None:
-    arguments = arguments_of(
-        argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    )
-    console = Console()
-    pages = list(samples(arguments.data))
-    sample = labelled(pages)
-    unseen = unseen_families(pages, sample, console)
-    console.print("a model of all pages …")
-    model = train(sample, TrainingParameters())
-    speed = pages_per_s(lambda html: extracted(model, html), [page.html for page in pages])
-    gold = gold_pages(model, read_gold(arguments.gold), console)
-    figures = {**unseen.figures, "pages_per_s": speed, **gold.figures, "pages": len(pages)}
-    show_scores(
-        f"{len(pages)} pages, no family seen", unseen, {"rouge_l": "ROUGE-L", "bleu": "BLEU"}, console
-    )
-    show_figures(figures, unseen.languages, console)
-    show_scores(
-        "Pages that people annotated", gold, {"shingle_f1": "shingle F1", "rouge_l": "ROUGE-L"}, console
-    )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":

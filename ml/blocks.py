@@ -5,9 +5,10 @@ parsing, or how blocks are written down (`ml/page.py`).
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from itertools import count, groupby
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -22,8 +23,9 @@ class Block(NamedTuple):
     `tag` is the nearest block-level element. `hint` is what the nearest telling class, id or sectioning tag of
     it or the elements around it says, in at most two words of those that templates share, "" if there is none.
     `path` lists up to `MAX_PATH` elements around the text, outermost first, as "article.story/div/p", with "/b"
-    at its end where all of the text is bold. `link_density` is the share of the text's characters inside links,
-    0 to 1.
+    at its end where all of the text is bold, by its tag or class. `link_density` is the share of the text's
+    characters inside links, 0 to 1. `place` is the same number for all blocks of a page whose elements have the
+    same tags and the very same classes, all the way up; `around` is the number of the place one level up.
     """
 
     id: int
@@ -32,6 +34,8 @@ class Block(NamedTuple):
     path: str
     text: str
     link_density: float
+    place: int = 0
+    around: int = 0
 
     @property
     def is_bold(self) -> bool:
@@ -56,14 +60,15 @@ _SECTIONS = tag_set("article aside blockquote figure footer header main nav")
 # What class names of news pages have in common, as patterns. All else in them is layout, a brand or a hash: many
 # tokens for nothing that holds on the next publisher's pages.
 _HINT_WORDS = tag_set(
-    "abstract advert anzeige article aside author autor banner bio blockquote blog body breadcrumb byline caption "
-    "card category chapo comment consent cookie copyright credit date deck description dialog dossier editor "
-    "entry excerpt fact figcaption figure footer form gallery header heading headline image info infobox ingress "
+    "abstract advert anzeige article aside author autor banner bio blockquote blog body breadcrumb bullet(?!in) "
+    "byline caption card category chapo comment consent cookie copyright credit date deck dek(?!o) description "
+    "dialog dossier editor einleitung entradilla entry epigraph excerpt fact figcaption figure footer form gallery "
+    "header heading headline highlights? image info infobox ingress "
     "intro kicker label lead(?!er|ing) lede legal live login main media menu meta modal most name nav news "
     "newsletter overline paragraph paywall perex photo popular post(?!er) preface premium promo publish quote "
-    "read recommend related reporter ressort search section share sidebar signature social source sponsor "
-    "standfirst story subhead subline subscribe subtitle summary tag tagline teaser ticker time title titre "
-    "titulo topic trending update video vorspann weather widget"
+    "read recommend related reporter ressort resumen search section share sidebar signature social source sponsor "
+    "standfirst story strapline subhead subline subscribe subtitle sumario summary synopsis tag tagline takeaway "
+    "teaser ticker time title titre titulo tldr topic trending update video vorspann weather widget"
 )
 # By first letter, because the engine tries one alternative after the other; reversed, so that longer words go first.
 _HINT_WORD = re.compile(
@@ -74,6 +79,7 @@ _HINT_WORD = re.compile(
 )
 _STATEMENTS = tag_set("meta script time title")
 _BOLD = tag_set("b strong")
+_BOLD_CLASS = re.compile(r"(?<![a-z])(?:semi|extra)?bold(?![a-z])", re.IGNORECASE)
 _ENCLOSING = BOUNDARIES | _BOLD | {"a"}
 _OF_INTEREST = _ENCLOSING | _STATEMENTS | {"br"}
 
@@ -94,31 +100,44 @@ Statement: TypeAlias = tuple[str, LexborNode]
 class _Place:
     """Where an element stands: elements of one kind side by side share their place, and with it all it says.
 
-    `reach` is how many more levels of elements inside may borrow its hint.
+    `reach` is how many more levels of elements inside may borrow its hint. `number` tells the places of a page
+    apart, `around` is the number of the place that this one is in.
     """
 
     tag: str
     hint: str = ""
     reach: int = 0
     steps: tuple[str, ...] = ()
-    inside: "dict[tuple[str, str | None, str | None], _Place]" = field(default_factory=dict)
+    is_bold: bool = False
+    around: int = 0
+    numbers: Iterator[int] = field(default_factory=count)  # one for all places of the page
+    number: int = field(init=False)
+    inside: "dict[tuple[str, str | None, str], _Place]" = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.number = next(self.numbers)
 
     def of(self, tag: str, names: str | None, identity: str | None) -> "_Place":
-        """The place of an element inside this one, by its tag, class attribute and id."""
-        kind = (tag, names, identity)
+        """The place of an element inside this one, by its tag, class attribute and what its id says."""
+        said_by_id = _telling_words(identity)  # the id itself would make a place of every element
+        kind = (tag, names, said_by_id)
         if (place := self.inside.get(kind)) is None:
-            hint = _telling_words(names) or _telling_words(identity) or (tag if tag in _SECTIONS else "")
-            place = self.inside[kind] = self._new(tag, hint)
+            hint = _telling_words(names) or said_by_id or (tag if tag in _SECTIONS else "")
+            place = self.inside[kind] = self._new(
+                tag, hint, is_bold=bool(names and _BOLD_CLASS.search(names))
+            )
         return place
 
-    def _new(self, tag: str, hint: str) -> "_Place":
+    def _new(self, tag: str, hint: str, *, is_bold: bool) -> "_Place":
         step = f"{tag}.{hint}" if hint and hint != tag else tag
         steps = (*self.steps, step)[-MAX_PATH:]
         if tag == "body":  # its class is about the whole page
-            return _Place(tag, steps=steps)
-        if hint or not self.reach:
-            return _Place(tag, hint, _HINT_REACH if hint else 0, steps)
-        return _Place(tag, self.hint, self.reach - 1, steps)
+            hint, reach = "", 0
+        elif hint or not self.reach:
+            reach = _HINT_REACH if hint else 0
+        else:
+            hint, reach = self.hint, self.reach - 1
+        return _Place(tag, hint, reach, steps, is_bold, around=self.number, numbers=self.numbers)
 
 
 @dataclass(slots=True)
@@ -193,13 +212,16 @@ class _Reader:
         self.after_break = False
 
     def _block(self, place: _Place) -> Block:
+        is_bold = place.is_bold or self.bold == self.characters
         return Block(
             id=len(self.blocks),
             tag=place.tag,
             hint=place.hint,
-            path="/".join((*place.steps, "b") if self.bold == self.characters else place.steps),
+            path="/".join((*place.steps, "b") if is_bold else place.steps),
             text=" ".join("".join(self.parts).split()),
             link_density=self.linked / self.characters,
+            place=place.number,
+            around=place.around,
         )
 
 

@@ -1,8 +1,8 @@
-"""Which models are trained, as data: one frozen, validated `Experiment` per row.
+"""Which models are trained, as data: one frozen, validated `Experiment` or `BlockExperiment` per row.
 
 Belongs here: every number of a training run, with the paper's recipe as the defaults, and the table of
-experiments. Does not belong here: how a number is used (`ml/training.py`, `ml/decoding.py`), or what a
-backbone is (`ml/backbones.py`). Nothing here needs torch.
+experiments. Does not belong here: how a number is used (`ml/training.py`, `ml/decoding.py`,
+`ml/block_model/training.py`), or what a backbone is (`ml/backbones.py`). Nothing here needs torch.
 """
 
 from typing import Literal, Self
@@ -95,6 +95,17 @@ class Experiment(BaseModel):
         return self
 
 
+class BlockExperiment(BaseModel):
+    """One training of trees over the blocks of pages. They copy both text and fields, so that the task is JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    task: Task = Task.JSON
+    max_pages: PositiveInt = 4_000  # evenly of all families; some 1.5 GiB of features
+    seed: NonNegativeInt = 0
+
+
 def _tiny(task: Task) -> Experiment:
     """Random weights, 2 layers: proves the pipeline in seconds on a CPU, and learns little more than words.
 
@@ -163,6 +174,17 @@ def _experiments(task: Task) -> list[Experiment]:
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for task in Task for experiment in _experiments(task)
 }
+
+
+BLOCK_MODELS: dict[str, BlockExperiment] = {
+    experiment.name: experiment for experiment in (BlockExperiment(name="block-model"),)
+}
+
+TASKS: dict[str, Task] = {
+    **{name: experiment.task for name, experiment in BLOCK_MODELS.items()},
+    **{name: experiment.task for name, experiment in EXPERIMENTS.items()},
+}
+"""What every model that can be trained is asked to write, by the name of its experiment."""
 
 
 def experiment_named(name: str) -> Experiment:

@@ -7,7 +7,7 @@ right (that is an extractor's job), or the visible text (`ml/blocks.py`).
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from html import unescape
@@ -53,9 +53,16 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metadata:
-    """Every candidate of a page: JSON-LD first, then meta tags, then the rest in reading order."""
+    """Every candidate of a page: JSON-LD first, then meta tags, then the rest in reading order.
+
+    `site_name` and `url` are the page's own words. `kinds` is what it says that it is, in lower case: the schema.org
+    types of JSON-LD's top and graph nodes ("newsarticle", "webpage"), then og:type ("article").
+    """
 
     candidates: tuple[Candidate, ...] = ()
+    site_name: str | None = None
+    url: str | None = None
+    kinds: tuple[str, ...] = ()
 
     def values(self, fact: Fact, *sources: Source) -> tuple[str, ...]:
         """The distinct values of a fact, best source first; of the given sources only, if any are given."""
@@ -92,22 +99,25 @@ _JSON_LD_FACTS = {
     "isAccessibleForFree": Fact.FREE_ACCESS,
 }
 _ARTICLE_TYPE = re.compile(r"(Article|Posting|Report|Review|Critique)$")
+_TYPE_NAME = re.compile(r"[/:#]")
 _JSON_START = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder(strict=False)  # pages have raw line breaks in their strings
 _SAYS_SOMETHING = re.compile(r"\w")
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_]|$)")
-_READ_KEYS = frozenset(_JSON_LD_FACTS) | {"articleBody", "inLanguage"}
+_READ_KEYS = frozenset(_JSON_LD_FACTS) | {"articleBody", "inLanguage", "publisher"}
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JsonLd:
-    """The article that a page's JSON-LD describes."""
+    """The article that a page's JSON-LD describes, and the types of all that it describes, as written there."""
 
     candidates: tuple[Candidate, ...] = ()
     body: str = ""
     language: str | None = None
+    publisher: str | None = None
+    types: tuple[str, ...] = ()
 
 
 def meta_candidate(name: str, content: str) -> Candidate | None:
@@ -139,7 +149,8 @@ def primary_language(tag: str | None) -> str | None:
 
 def read_json_ld(scripts: Iterable[str]) -> JsonLd:
     """The article in the JSON-LD scripts of a page; what is not JSON, or nested beyond reason, is passed over."""
-    articles = _articles_on_top([node for script in scripts for node in _top_nodes(_loads(script))])
+    nodes = [node for script in scripts for node in _top_nodes(_loads(script))]
+    articles = _articles_on_top(nodes)
     candidates = [
         found
         for article in articles
@@ -148,12 +159,35 @@ def read_json_ld(scripts: Iterable[str]) -> JsonLd:
         if (found := candidate(fact, Source.JSON_LD, unescape(value)))
     ]
     bodies = [unescape(text) for article in articles for text in _texts(article.get("articleBody"))]
-    languages = (text for article in articles for text in _texts(article.get("inLanguage")))
     return JsonLd(
         candidates=tuple(dict.fromkeys(candidates)),
         body=max(bodies, key=len, default=""),
-        language=primary_language(next(languages, None)),
+        language=primary_language(_first(articles, "inLanguage")),
+        publisher=_first(articles, "publisher"),
+        types=tuple(dict.fromkeys(name for node in nodes for name in _texts(node.get("@type")))),
     )
+
+
+def _first(nodes: Iterable[dict[str, Json]], key: str) -> str | None:
+    return next((text for node in nodes for text in _texts(node.get(key))), None)
+
+
+def metadata(candidates: Iterable[Candidate], metas: Mapping[str, str], json_ld: JsonLd) -> Metadata:
+    """All that a page states: its candidates, and what its meta tags (by name) and its JSON-LD say of the page."""
+    names = (metas.get("og:site_name"), metas.get("application-name"), unescape(json_ld.publisher or ""))
+    lines = (shorten(" ".join(name.split())) for name in names if name)
+    kinds = (kind.strip().lower() for kind in (*map(_type_name, json_ld.types), metas.get("og:type", "")))
+    return Metadata(
+        candidates=tuple(dict.fromkeys(candidates)),
+        site_name=next(filter(_SAYS_SOMETHING.search, lines), None),
+        url=shorten(metas.get("og:url", "").strip()) or None,
+        kinds=tuple(dict.fromkeys(filter(None, kinds))),
+    )
+
+
+def _type_name(name: str) -> str:
+    """A type without its vocabulary: "https://schema.org/NewsArticle" and "schema:NewsArticle" are NewsArticle."""
+    return _TYPE_NAME.split(name.rstrip("/"))[-1]
 
 
 def _loads(script: str) -> Json:

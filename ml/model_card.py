@@ -1,4 +1,4 @@
-"""The model card of a trained adapter: what it is, on what and how it was trained, how far to trust it.
+"""The model card of a trained model: what it is, on what and how it was trained, how far to trust it.
 
 Belongs here: the facts a card states and its rendering. Does not belong here: computing any of them
 (`ml/training.py` and its caller do).
@@ -8,14 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import jinja2
 
 from ml.backbones import BACKBONES
-from ml.experiments import Experiment
-from ml.records import Example
+from ml.experiments import BlockExperiment, Experiment
 
-_TEMPLATE_PATH = Path(__file__).parent / "model_card.md.jinja"
+_ADAPTER, _TREES = "model_card.md.jinja", "block_model_card.md.jinja"
+
+
+class _Counted(Protocol):
+    @property
+    def publisher(self) -> str: ...
+    @property
+    def language(self) -> str | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +46,7 @@ class SplitFacts:
     languages: tuple[str, ...]  # ISO 639-1, sorted; pages of unknown language are not named
 
     @classmethod
-    def of(cls, examples: Sequence[Example]) -> "SplitFacts":
+    def of(cls, examples: Sequence[_Counted]) -> "SplitFacts":
         """Counted from the examples themselves."""
         return cls(
             pages=len(examples),
@@ -68,7 +75,7 @@ def render_model_card(
     training: TrainingFacts,
 ) -> str:
     """The card as Markdown with the hub's YAML header; raises `jinja2.UndefinedError` on a missing fact."""
-    return _template().render(
+    return _template(_ADAPTER).render(
         experiment=experiment,
         backbone=BACKBONES[experiment.backbone],
         facts=facts,
@@ -78,8 +85,28 @@ def render_model_card(
     )
 
 
+def render_block_model_card(
+    experiment: BlockExperiment,
+    *,
+    facts: CardFacts,
+    train: SplitFacts,
+    validation: SplitFacts,
+    rejected: int,
+    validation_rouge_l: float | None,
+) -> str:
+    """The same of a block model; `rejected` pages of the train split taught nothing."""
+    return _template(_TREES).render(
+        experiment=experiment,
+        facts=facts,
+        train=train,
+        validation=validation,
+        rejected=rejected,
+        validation_rouge_l=validation_rouge_l,
+    )
+
+
 @cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -87,4 +114,4 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
         autoescape=False,  # Markdown, and every value is our own
     )
-    return environment.from_string(_TEMPLATE_PATH.read_text(encoding="utf-8"))
+    return environment.from_string((Path(__file__).parent / name).read_text(encoding="utf-8"))

@@ -22,6 +22,7 @@ from ml.metadata import (
     Source,
     candidate,
     meta_candidate,
+    metadata,
     primary_language,
     read_json_ld,
     shorten,
@@ -79,10 +80,12 @@ def parse_page(html: str | bytes) -> Page:
         raise PageError(
             Reason.NO_BODY, f"expected text in the page's body, found none in {len(text):,} characters"
         )
-    candidates = dict.fromkeys([*json_ld.candidates, *_stated_in_tags(statements), *_headings(blocks)])
+    metas = [_name_and_content(node) for tag, node in statements if tag == "meta"]
+    candidates = [*json_ld.candidates, *_stated_in_tags(metas, statements), *_headings(blocks)]
+    first_metas = {name: content for name, content in reversed(metas) if content}
     return Page(
-        language=_language(root, json_ld, statements),
-        metadata=Metadata(candidates=tuple(candidates)),
+        language=_language(root, json_ld, first_metas.get("og:locale")),
+        metadata=metadata(candidates, first_metas, json_ld),
         blocks=tuple(blocks),
     )
 
@@ -91,9 +94,9 @@ def _is_json_ld(script: LexborNode) -> bool:
     return (script.attributes.get("type") or "").strip().lower().startswith("application/ld+json")
 
 
-def _stated_in_tags(statements: list[Statement]) -> Iterator[Candidate]:
+def _stated_in_tags(metas: Iterable[tuple[str, str]], statements: Iterable[Statement]) -> Iterator[Candidate]:
     """Candidates from `<meta>`, the first `<title>`, and `<time>`, in this order."""
-    metas = (meta_candidate(*_name_and_content(node)) for tag, node in statements if tag == "meta")
+    stated = (meta_candidate(name, content) for name, content in metas)
     titles = [
         candidate(Fact.TITLE, Source.TITLE_TAG, node.text()) for tag, node in statements if tag == "title"
     ]
@@ -102,7 +105,7 @@ def _stated_in_tags(statements: list[Statement]) -> Iterator[Candidate]:
         for tag, node in statements
         if tag == "time"
     )
-    return filter(None, (*metas, *titles[:1], *times))
+    return filter(None, (*stated, *titles[:1], *times))
 
 
 def _name_and_content(meta: LexborNode) -> tuple[str, str]:
@@ -117,14 +120,9 @@ def _headings(blocks: Iterable[Block]) -> Iterator[Candidate]:
             yield found
 
 
-def _language(root: LexborNode, json_ld: JsonLd, statements: list[Statement]) -> str | None:
+def _language(root: LexborNode, json_ld: JsonLd, locale: str | None) -> str | None:
     declared = primary_language(root.attributes.get("lang"))
-    return declared or json_ld.language or next(filter(None, _locales(statements)), None)
-
-
-def _locales(statements: list[Statement]) -> Iterator[str | None]:
-    stated = (_name_and_content(node) for tag, node in statements if tag == "meta")
-    return (primary_language(content) for name, content in stated if name == "og:locale")
+    return declared or json_ld.language or primary_language(locale)
 
 
 def _blocks_of_hidden_body(json_ld: JsonLd, visible: list[Block]) -> list[Block]:

@@ -289,14 +289,14 @@ class Score(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRecord(Record):
-    """A trained and registered adapter: what it is, what it was made from, where it lies."""
+    """A trained and registered model: what it is, what it was made from, where it lies."""
 
     experiment: str
-    adapter_sha256: str
-    adapter_dir: str
+    weights_sha256: str
+    folder: Annotated[str, "as it was registered: a LoRA adapter, or a pyfunc model of trees"]
     training_set: Annotated[str, "content version of the train and validation examples"]
-    steps: int
-    validation_perplexity: float
+    steps: Annotated[int | None, "None for trees"]
+    validation_perplexity: Annotated[float | None, "None for what gives no text a probability"]
     run_id: Annotated[str, "MLflow"]
     model_name: str
     model_version: str

@@ -51,7 +51,7 @@ class TrainingResult:
     """A finished training. `adapter_dir` holds the adapter of the best evaluation, not of the last step."""
 
     adapter_dir: Path
-    adapter_sha256: str  # of the weights file
+    weights_sha256: str  # of the weights file
     steps: int  # run until the end or until early stopping
     best_step: int
     best_validation_perplexity: float
@@ -159,7 +159,7 @@ class _Run:
     def store_result(self, outcome: TrainingFacts, history: tuple[LogRecord, ...], *, seconds: float) -> None:
         result = TrainingResult(
             adapter_dir=self.adapter_dir,
-            adapter_sha256=hashlib.sha256((self.adapter_dir / _WEIGHTS).read_bytes()).hexdigest(),
+            weights_sha256=hashlib.sha256((self.adapter_dir / _WEIGHTS).read_bytes()).hexdigest(),
             history=history,
             seconds=seconds,
             peak_mib=_peak_mib(),

@@ -7,15 +7,16 @@ already has. `newslm` sets these variables from its options; a deployment sets t
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from resources.crawl import Crawl
-from resources.language_models import LanguageModels
-from resources.store import Store
-from resources.test_set import Evaluation
-from resources.tracking import Tracking
-from resources.trainer import Trainer
-from resources.warehouse import Warehouse
+if TYPE_CHECKING:  # they need Dagster, which commands that only ask for a variable's name do not
+    from resources.crawl import Crawl
+    from resources.language_models import LanguageModels
+    from resources.store import Store
+    from resources.test_set import Evaluation
+    from resources.tracking import Tracking
+    from resources.trainer import Trainer
+    from resources.warehouse import Warehouse
 
 HOME = "NEWSLM_HOME"
 STORE = "NEWSLM_STORE"
@@ -55,17 +56,24 @@ LANGUAGE_MODEL_SETTINGS: dict[str, str] = {
 class Resources(TypedDict):
     """The resources by the names that assets ask for."""
 
-    store: Store
-    warehouse: Warehouse
-    crawl: Crawl
-    trainer: Trainer
-    tracking: Tracking
-    evaluation: Evaluation
-    language_models: LanguageModels
+    store: "Store"
+    warehouse: "Warehouse"
+    crawl: "Crawl"
+    trainer: "Trainer"
+    tracking: "Tracking"
+    evaluation: "Evaluation"
+    language_models: "LanguageModels"
 
 
 def resources(environment: Mapping[str, str]) -> Resources:
     """The resources that the environment describes; raises `ValueError` where a needed variable is missing."""
+    from resources.crawl import Crawl
+    from resources.language_models import LanguageModels
+    from resources.store import Store
+    from resources.test_set import Evaluation
+    from resources.trainer import Trainer
+    from resources.warehouse import Warehouse
+
     home = environment.get(HOME)
     if not home:
         raise ValueError(
@@ -96,7 +104,9 @@ def _given(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[
     return {field: environment[name] for field, name in settings.items() if environment.get(name)}
 
 
-def _tracking(uri: str | None, folder: Path) -> Tracking:
+def _tracking(uri: str | None, folder: Path) -> "Tracking":
+    from resources.tracking import Tracking
+
     if uri:
         return Tracking(tracking_uri=uri)
     folder.mkdir(parents=True, exist_ok=True)

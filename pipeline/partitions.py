@@ -9,7 +9,7 @@ import warnings
 import dagster as dg
 
 from ml.baselines.registry import BASELINES
-from ml.experiments import EXPERIMENTS
+from ml.experiments import TASKS
 from ml.zero_shot.registry import ZERO_SHOT
 
 # What this pipeline is about, in the pinned release: partitioned checks and partitioned observable sources.
@@ -17,6 +17,6 @@ warnings.filterwarnings("ignore", category=dg.BetaWarning)
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
 publishers = dg.DynamicPartitionsDefinition(name="publishers")
-experiments = dg.StaticPartitionsDefinition(list(EXPERIMENTS))
+experiments = dg.StaticPartitionsDefinition(list(TASKS))
 baselines = dg.StaticPartitionsDefinition(list(BASELINES))
 zero_shot = dg.StaticPartitionsDefinition(list(ZERO_SHOT))

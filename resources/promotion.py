@@ -18,6 +18,7 @@ from ml.promotion import HEADLINE, Comparison, Decision, compare, decide, markdo
 from ml.promotion_history import Event, Evidence, decided
 from ml.records import Prediction
 from ml.training_sets import Task
+from resources.answers import answerer
 from resources.provenance import git_commit
 from resources.registered import RegisteredVersion, task_of
 from resources.store import Store
@@ -112,14 +113,9 @@ class Gate:
         """Everything that a version wrote, under its own name: all versions of a model share one as extractors."""
 
         def answer(is_open: Callable[[str], bool]) -> Iterable[Prediction]:
-            from ml.decoding import load_adapter, predict
-
-            folder = Path(self.trainer.work_dir) / "registered"
-            adapter = self.tracking.download_adapter(version, folder)
-            model = load_adapter(adapter, cache_dir=Path(self.trainer.cache_dir))
-            examples = (row for row in self._test.examples(task_of(version)) if is_open(row.page_id))
-            # The recipe that lies beside the weights: the table of experiments may have moved on.
-            return predict(model, examples, model.experiment, extractor=version.name)
+            folder = self.tracking.download(version, Path(self.trainer.work_dir) / "registered")
+            model = answerer(folder, extractor=version.name, cache_dir=Path(self.trainer.cache_dir))
+            return model(self._test, is_open)
 
         rows = self._test.complete(*_key(version), answer)
         return [replace(row, extractor=version.label) for row in rows]
@@ -127,10 +123,10 @@ class Gate:
 
 def _key(version: RegisteredVersion) -> tuple[str, str]:
     """Where the answers of a version lie; raises `ValueError` for one that this pipeline did not register."""
-    sha256 = version.tags.get("adapter_sha256")
+    sha256 = version.tags.get("weights_sha256")
     if sha256 is None:
         raise ValueError(
-            f"{version.label} has no tag adapter_sha256: it was not registered by this pipeline, so that its answers "
+            f"{version.label} has no tag weights_sha256: it was not registered by this pipeline, so that its answers "
             f"cannot be told from others'; train and register it through the asset `models`"
         )
     return version.name, sha256[:16]

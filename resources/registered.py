@@ -11,15 +11,34 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from ml import promotion_history
-from ml.experiments import EXPERIMENTS
+from ml.experiments import TASKS
 from ml.promotion_history import Event, rightful
 from ml.training_sets import Task
 
 CHAMPION = "champion"
 """The alias of the one version, of all models of a task, that is in use."""
 
+ARTIFACT_TAG = "artifact"
+"""The tag that says which kind of artifact a version is, by its path in the run."""
+
 EVENT_TAG = "promotion."
 """Prefix of the tags that hold a version's history, an `Event` as JSON each, with its stamp as the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """A kind of model as it lies in a folder and below its run.
+
+    `weights` is the file in it that tells a model from every other: its SHA-256 is the tag `weights_sha256`.
+    """
+
+    path: str
+    weights: str
+
+
+ADAPTER = Artifact(path="adapter", weights="adapter_model.safetensors")
+TREES = Artifact(path="model", weights="artifacts/model.json")
+"""A block model, logged so that MLflow can serve it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +61,12 @@ class RegisteredVersion:
     @property
     def task(self) -> str | None:
         """What it was trained to write; None for a model that this pipeline does not know."""
-        experiment = EXPERIMENTS.get(self.name)
-        return self.tags.get("task") or (str(experiment.task) if experiment else None)
+        return self.tags.get("task") or TASKS.get(self.name)
+
+    @property
+    def artifact(self) -> Artifact:
+        """What lies in its folder."""
+        return TREES if self.tags.get(ARTIFACT_TAG) == TREES.path else ADAPTER
 
     @property
     def names(self) -> frozenset[str]:

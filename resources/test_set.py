@@ -6,7 +6,7 @@ that a stopped run goes on. Does not belong here: extracting (`ml/decoding.py`, 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -90,6 +90,27 @@ class EvaluationSet(ABC):
         return {"test": self.version, "extractor": extractor, "model": model}
 
 
+def received_pages(store: Store, rows: Sequence[CorpusRow], *, imported: bool = True) -> Iterator[PageInput]:
+    """The pages of corpus rows as they were received, each once, one publisher at a time, imported ones last."""
+    wanted = {row.page_id: row for row in rows}
+    for page in _stored_pages(store, sorted({row.publisher for row in rows}), imported):
+        if row := wanted.pop(page.page_id, None):
+            yield PageInput(
+                page_id=row.page_id,
+                url=row.url,
+                publisher=row.publisher,
+                language=row.language,
+                html=page.html,
+            )
+
+
+def _stored_pages(store: Store, publishers: Iterable[str], imported: bool) -> Iterator[RawPage]:
+    for publisher in publishers:
+        yield from store.appended_rows(RAW_PAGES, RawPage, publisher=publisher)
+    if imported:
+        yield from imported_pages(store)
+
+
 class TestSet(EvaluationSet):
     """The test split as it stands in the store."""
 
@@ -141,21 +162,7 @@ class TestSet(EvaluationSet):
 
     def raw_pages(self) -> Iterator[PageInput]:
         """The pages as they were received, one publisher at a time."""
-        wanted = {row.page_id: row for row in self.rows}
-        for page in self._stored_pages():
-            if row := wanted.pop(page.page_id, None):
-                yield PageInput(
-                    page_id=row.page_id,
-                    url=row.url,
-                    publisher=row.publisher,
-                    language=row.language,
-                    html=page.html,
-                )
-
-    def _stored_pages(self) -> Iterator[RawPage]:
-        for publisher in sorted({row.publisher for row in self.rows}):
-            yield from self._store.appended_rows(RAW_PAGES, RawPage, publisher=publisher)
-        yield from imported_pages(self._store)
+        return received_pages(self._store, self.rows)
 
 
 class GoldSet(EvaluationSet):

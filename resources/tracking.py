@@ -1,9 +1,9 @@
 """MLflow: runs, curves, artifacts and the model registry, through its client.
 
-Belongs here: what is logged where, registering an adapter folder, and moving the alias `champion`. Does not
+Belongs here: what is logged where, registering a model's folder, and moving the alias `champion`. Does not
 belong here: training, or whether a version may be champion (`promotion.py`).
 `mlflow.transformers.log_model` is not used: on an adapter over a local base it stores projections that
-are initialised anew. The adapter's folder is logged as it is and registered by its address.
+are initialised anew. A model's folder is logged as it is and registered by its address.
 """
 
 import hashlib
@@ -20,8 +20,10 @@ import dagster as dg
 
 from ml.promotion_history import Event, Kind
 from resources.registered import (
+    ARTIFACT_TAG,
     CHAMPION,
     EVENT_TAG,
+    Artifact,
     RegisteredVersion,
     champion_before,
     champion_of,
@@ -35,12 +37,11 @@ if TYPE_CHECKING:
 
 CHALLENGER = "challenger"  # the newest version of a model
 PARAMETER_LENGTH = 500
-WEIGHTS = "adapter_model.safetensors"  # what `adapter_sha256` is the hash of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Registered:
-    """Where a trained adapter is found again."""
+    """Where a trained model is found again."""
 
     run_id: str
     model_name: str
@@ -75,41 +76,44 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
 
         return MlflowClient(tracking_uri=self.tracking_uri, registry_uri=self.tracking_uri)
 
-    def register_adapter(
+    def register(
         self,
         *,
         name: str,
-        adapter: Path,
+        artifact: Artifact,
+        folder: Path,
         identity: Mapping[str, str],
         parameters: Mapping[str, object],
         tags: Mapping[str, str],
         curves: Sequence[Point],
         figures: Mapping[str, bytes],
     ) -> Registered:
-        """Log one finished training and register its adapter; alias `challenger` names its version.
+        """Log one finished training and register its model; alias `challenger` names its version.
 
-        `identity` holds the tags that tell this adapter from every other. A version of the model that has
-        them already is used again, so that a call repeated after a kill registers nothing twice. Raises
-        `RuntimeError` where MLflow does not answer; the adapter's folder stays as it is, so that the call
-        can be made again without training again.
+        `identity` holds the tags that tell this model from every other. A version that has them already is
+        used again, so that a call repeated after a kill registers nothing twice. Raises `RuntimeError` where
+        MLflow does not answer; the model's folder stays as it is, so that the call can be made again without
+        training again.
         """
         from mlflow.exceptions import MlflowException
 
+        said = {**tags, **identity, ARTIFACT_TAG: artifact.path}
         try:
             client = self.client()
             registered = _registered_before(client, name, identity)
             if registered is None:
-                with _run(client, self._experiment_id(client), name, {**tags, **identity}) as run_id:
-                    self._log(client, run_id, parameters, curves, adapter, figures)
-                    registered = _create_version(client, name, run_id, {**tags, **identity})
+                with _run(client, self._experiment_id(client), name, said) as run_id:
+                    self._log(client, run_id, parameters, curves, figures)
+                    client.log_artifacts(run_id, str(folder), artifact_path=artifact.path)
+                    registered = _create_version(client, name, run_id, artifact, said)
             # Also for a version that was found: the call that made it may have been killed right here.
             if client.get_run(registered.run_id).info.status != "FINISHED":
                 client.set_terminated(registered.run_id, "FINISHED")
             client.set_registered_model_alias(name, CHALLENGER, registered.model_version)
         except (MlflowException, OSError) as error:
             raise RuntimeError(
-                f"MLflow at {self.tracking_uri} failed while the adapter was registered ({error}). The adapter is "
-                f"safe in {adapter}; bring MLflow back and materialise the model again, it will not be trained again"
+                f"MLflow at {self.tracking_uri} failed while the model was registered ({error}). The model is safe in "
+                f"{folder}; bring MLflow back and materialise it again"
             ) from error
         return registered
 
@@ -229,8 +233,8 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
         self._hand_over(heir, holders_of(versions, task))
         return returned
 
-    def download_adapter(self, version: RegisteredVersion, folder: Path) -> Path:
-        """The adapter of a version, below `folder`, fetched where it is not there yet and checked by its hash.
+    def download(self, version: RegisteredVersion, folder: Path) -> Path:
+        """The folder of a version, below `folder`, fetched where it is not there yet and checked by its hash.
 
         Raises `RuntimeError` where MLflow does not have it, or has other weights than were registered.
         """
@@ -242,7 +246,9 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
                 tempfile.TemporaryDirectory(dir=folder) as partial,
                 self._reached(f"{version.label} was fetched"),
             ):
-                fetched = Path(self.client().download_artifacts(version.run_id, "adapter", partial))
+                fetched = Path(
+                    self.client().download_artifacts(version.run_id, version.artifact.path, partial)
+                )
                 _require_weights(fetched, version)
                 fetched.rename(wanted)
         return wanted
@@ -291,7 +297,6 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
         run_id: str,
         parameters: Mapping[str, object],
         curves: Sequence[Point],
-        adapter: Path,
         figures: Mapping[str, bytes],
     ) -> None:
         from mlflow.entities import Metric, Param
@@ -303,17 +308,16 @@ class Tracking(dg.ConfigurableResource):  # type: ignore[type-arg]
         metrics = [Metric(point.name, point.value, now, point.step) for point in curves]
         for start in range(0, len(metrics), 1_000):  # the most that one request may carry
             client.log_batch(run_id, metrics=metrics[start : start + 1_000])
-        client.log_artifacts(run_id, str(adapter), artifact_path="adapter")
         _log_files(client, run_id, "figures", figures)
 
 
-def _require_weights(adapter: Path, version: RegisteredVersion) -> None:
-    weights = adapter / WEIGHTS
+def _require_weights(folder: Path, version: RegisteredVersion) -> None:
+    weights = folder / version.artifact.weights
     found = hashlib.sha256(weights.read_bytes()).hexdigest()
-    if found != version.tags.get("adapter_sha256"):
+    if found != version.tags.get("weights_sha256"):
         raise RuntimeError(
             f"the weights of {version.label} in MLflow have the SHA-256 {found[:16]}, expected "
-            f"{version.tags.get('adapter_sha256', 'none')[:16]}; register the model again"
+            f"{version.tags.get('weights_sha256', 'none')[:16]}; register the model again"
         )
 
 
@@ -354,14 +358,16 @@ def _registered_before(client: "MlflowClient", name: str, identity: Mapping[str,
     return Registered(run_id=newest.run_id or "", model_name=name, model_version=str(newest.version))
 
 
-def _create_version(client: "MlflowClient", name: str, run_id: str, tags: Mapping[str, str]) -> Registered:
+def _create_version(
+    client: "MlflowClient", name: str, run_id: str, artifact: Artifact, tags: Mapping[str, str]
+) -> Registered:
     from mlflow.exceptions import MlflowException
 
     try:
         client.get_registered_model(name)
     except MlflowException:
-        client.create_registered_model(name, description="A LoRA adapter that extracts news articles.")
-    source = f"{client.get_run(run_id).info.artifact_uri}/adapter"
+        client.create_registered_model(name, description="Extracts news articles.")
+    source = f"{client.get_run(run_id).info.artifact_uri}/{artifact.path}"
     version = client.create_model_version(name, source, run_id, tags=dict(tags)).version
     return Registered(run_id=run_id, model_name=name, model_version=str(version))
 

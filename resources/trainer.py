@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ml.experiments import Experiment
 from ml.records import Example, Split
+from resources.provenance import MadeFrom
 from resources.store import content_version
 
 
@@ -30,11 +31,7 @@ class TrainingJob(_Message):
     training_set: str  # `training_version` of the task's examples
     output_dir: str
     cache_dir: str
-    source: str
-    corpus_version: str
-    split_version: str
-    fundus_version: str
-    git_commit: str | None
+    made_from: MadeFrom
 
 
 class CurvePoint(_Message):
@@ -49,7 +46,7 @@ class TrainingOutcome(_Message):
     """What a finished training reports."""
 
     adapter_dir: str
-    adapter_sha256: str
+    weights_sha256: str
     steps: int
     best_step: int
     validation_perplexity: float

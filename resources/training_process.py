@@ -61,12 +61,8 @@ def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:
         cache_dir=Path(job.cache_dir),
         on_log=lambda values: pipes.log.info(_line(values)),
         card=CardFacts(
-            source=job.source,
-            corpus_version=job.corpus_version,
-            split_version=job.split_version,
-            fundus_version=job.fundus_version,
+            **job.made_from.model_dump(),
             test_publishers=len({example.publisher for example in examples[Split.TEST]}),
-            git_commit=job.git_commit,
         ),
     )
     curves = [
@@ -77,7 +73,7 @@ def _train(job: TrainingJob, pipes: PipesContext) -> TrainingOutcome:
     ]
     return TrainingOutcome(
         adapter_dir=str(result.adapter_dir),
-        adapter_sha256=result.adapter_sha256,
+        weights_sha256=result.weights_sha256,
         steps=result.steps,
         best_step=result.best_step,
         validation_perplexity=result.best_validation_perplexity,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ml.block_model.features import FEATURES, Matrix, Numbers, Places, places_of, shifted
+from ml.block_model.features import FEATURES, Indices, Matrix, Numbers, Places, places_of, shifted
 from ml.blocks import Block
 
 _REACH = 5  # blocks to either side
@@ -25,13 +25,14 @@ def with_context(blocks: Sequence[Block], features: Matrix, text_probability: Nu
         *(shifted(text_probability, offset) for offset in range(-_REACH, _REACH + 1) if offset),
         *_of_its_like(places, features, text_probability),
         *_beside_in_the_text(places, features, text_probability),
+        *_of_the_main_place(places.place, features, text_probability),
         *_of_the_rest(features, text_probability),
     ]
     return np.concatenate([features, np.stack(columns, axis=1)], axis=1, dtype=np.float32)
 
 
 def _of_its_like(places: Places, features: Matrix, probability: Numbers) -> list[Numbers]:
-    """Mean, share and maximum of the probability over the blocks with the same path, and the paths around it."""
+    """Mean, share and maximum of the probability over the blocks with the same path or place, and those around."""
     columns = []
     weight = np.sqrt(features[:, _CHARACTERS].astype(np.float64))  # long blocks say more about their place
     for numbers in places:
@@ -53,12 +54,34 @@ def _beside_in_the_text(places: Places, features: Matrix, probability: Numbers) 
     before = np.concatenate(([-1], np.maximum.accumulate(np.where(sure, at, -1))[:-1]))
     after = np.append(np.minimum.accumulate(np.where(sure, at, len(at))[::-1])[::-1][1:], len(at))
     columns = []
+    compared = (places.own, places.parent, places.place, places.around)
     for nearest in (before, after):
         exists = (nearest >= 0) & (nearest < len(at))
         beside = np.where(exists, nearest, 0)
-        alike = [places.own[beside] == places.own, places.parent[beside] == places.parent]
+        alike = [numbers[beside] == numbers for numbers in compared]
         columns += [np.where(exists, values, -1.0) for values in (*alike, features[beside, _WORDS])]
     return columns
+
+
+def _of_the_main_place(place: Indices, features: Matrix, probability: Numbers) -> list[Numbers]:
+    """Whether a block stands where most of the text does, and which of the sure blocks there, and of all, it is.
+
+    A summary often differs from the paragraphs in its class alone, and comes before the first of them.
+    """
+    at = np.arange(len(place))
+    sure = probability > _SURE
+    is_main = place == np.bincount(place, weights=probability * features[:, _CHARACTERS]).argmax()
+    rank: Numbers = (np.cumsum(sure) - sure).astype(np.float64)
+    first_paragraph = int((is_main & sure).argmax())
+    _, first_at, of_place = np.unique(place, return_index=True, return_inverse=True)
+    return [
+        is_main.astype(np.float64),
+        (at - first_paragraph).astype(np.float64),
+        rank,
+        rank - rank[first_paragraph],
+        np.bincount(of_place, weights=sure)[of_place],
+        (at - first_at[of_place]).astype(np.float64),
+    ]
 
 
 def _of_the_rest(features: Matrix, probability: Numbers) -> list[Numbers]:

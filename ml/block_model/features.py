@@ -48,6 +48,7 @@ def _columns(page: Page) -> Columns:
         **stated,
         **_looks_like_a_date(page.blocks, text),
         **_position(text, mass, stated["is_title"] > 0),
+        "beside_title": np.isin(places.around, places.around[stated["is_title"] > 0]).astype(np.float64),
         **_mass_by_place(places, mass),
         **_runs(places, mass),
         **_repetition(page.blocks),
@@ -157,7 +158,9 @@ _AROUND = ("article", "main", "section", "aside", "header", "footer", "nav", "fi
 _MEANINGS = {
     "body": "body article blog entry story post paragraph",
     "main": "main",
-    "lead": "abstract chapo deck description excerpt ingress intro lead lede perex preface standfirst summary vorspann",
+    "lead": "abstract bullet chapo deck dek description einleitung entradilla epigraph excerpt highlight highlights "
+    "ingress intro lead lede perex preface resumen standfirst strapline sumario summary synopsis takeaway tldr "
+    "vorspann",
     "title": "headline title titre titulo",
     "heading": "header heading",
     "subline": "subhead subline subtitle tagline",
@@ -237,7 +240,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _CLOCK = re.compile(r"(?<!\d)[0-2]?\d[:.h][0-5]\d(?!\d)")
 _DATE_CHARACTERS = 120  # a date line is short
 _COMPARED_CHARACTERS = 500  # a longer block is neither title nor summary
-_IS_TITLE = 0.6
+_IS_TITLE, _IS_DESCRIPTION = 0.6, 0.5
 
 
 def _overlaps(page: Page) -> Columns:
@@ -252,6 +255,8 @@ def _overlaps(page: Page) -> Columns:
     topics = set(
         chain.from_iterable(map(words, page.metadata.values(Fact.TOPIC) + page.metadata.values(Fact.SECTION)))
     )
+    described = np.sqrt(columns["of_description"] * columns["description_in"])
+    columns["is_description"] = _is_best(described, _IS_DESCRIPTION)
     columns["of_author"], _ = _shares(sets, [names] if names else [])
     columns["of_topics"], _ = _shares(sets, [topics] if topics else [])
     match = np.sqrt(columns["of_title"] * columns["title_in"])
@@ -259,9 +264,15 @@ def _overlaps(page: Page) -> Columns:
         (0.3 * (block.tag == "h1") for block in page.blocks), np.float64, len(page.blocks)
     )
     columns["title_match"] = match
-    title_at = int(match.argmax()) if match.max() >= _IS_TITLE else -1
-    columns["is_title"] = (np.arange(len(match)) == title_at).astype(np.float64)
+    columns["is_title"] = _is_best(match, _IS_TITLE)
     return columns
+
+
+def _is_best(match: Numbers, enough: float) -> Numbers:
+    """1 for the first of the blocks that match best, 0 for all others, and for all where none matches enough."""
+    best = np.zeros(len(match))
+    best[int(match.argmax())] = match.max() >= enough
+    return best
 
 
 def _shares(blocks: Sequence[frozenset[str]], stated: Sequence[set[str]]) -> tuple[Numbers, Numbers]:
@@ -330,11 +341,16 @@ def _window(values: Numbers, reach: int) -> Numbers:
 
 
 class Places(NamedTuple):
-    """For each block the number of its path, of the path around it, and of the one around that, (blocks,)."""
+    """Numbers, (blocks,): of each block's path, of the two paths around it, and of its place and the one around.
+
+    Paths carry over to pages of other templates, places tell apart what one template tells apart.
+    """
 
     own: Indices
     parent: Indices
     grandparent: Indices
+    place: Indices
+    around: Indices
 
 
 def places_of(blocks: Sequence[Block]) -> Places:
@@ -342,7 +358,9 @@ def places_of(blocks: Sequence[Block]) -> Places:
     own, paths = _numbered(block.path.removesuffix("/b") for block in blocks)
     parent, parents = _numbered(map(_outer, paths))
     grandparent, _ = _numbered(map(_outer, parents))
-    return Places(own, parent[own], grandparent[parent[own]])
+    place = np.fromiter((block.place for block in blocks), np.int64, len(blocks))
+    around = np.fromiter((block.around for block in blocks), np.int64, len(blocks))
+    return Places(own, parent[own], grandparent[parent[own]], place, around)
 
 
 def _outer(path: str) -> str:
@@ -358,7 +376,7 @@ def _numbered(values: Iterable[Value]) -> tuple[Indices, list[Value]]:
 
 def _mass_by_place(places: Places, mass: Numbers) -> Columns:
     columns: Columns = {}
-    for name, numbers in (("path", places.own), ("parent", places.parent), ("outer", places.grandparent)):
+    for name, numbers in zip(("path", "parent", "outer", "place", "around"), places, strict=True):
         total = np.bincount(numbers, weights=mass)
         rank = np.empty(len(total), dtype=np.float64)
         rank[np.argsort(-total, kind="stable")] = np.arange(len(total))
@@ -422,12 +440,12 @@ _OUTSIDE = -1.0
 
 def _neighbours(columns: Columns, places: Places) -> Columns:
     found: Columns = {}
+    compared = (places.own, places.parent, places.place, places.around)
     for offset in _OFFSETS:
         for name in _SEEN_OF_NEIGHBOURS:
             found[f"{name}_{offset:+d}"] = shifted(columns[name].astype(np.float64), offset)
-        beside = shifted(places.own.astype(np.float64), offset)
-        found[f"same_path_{offset:+d}"] = beside == places.own
-        found[f"same_parent_{offset:+d}"] = shifted(places.parent.astype(np.float64), offset) == places.parent
+        for name, numbers in zip(("path", "parent", "place", "around"), compared, strict=True):
+            found[f"same_{name}_{offset:+d}"] = shifted(numbers.astype(np.float64), offset) == numbers
     return found
 
 

@@ -6,13 +6,14 @@ not belong here: where samples come from, or scores of what comes out.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
 from ml.alignment import Role
-from ml.block_model.confidence import fit_calibration, page_signs
+from ml.block_model.confidence import UNSURE, Calibration, fit_calibration, page_signs
 from ml.block_model.context import with_context
 from ml.block_model.features import FEATURES, Matrix, Numbers, block_features
 from ml.block_model.model import (
@@ -20,18 +21,13 @@ from ml.block_model.model import (
     ROLES,
     BlockModel,
     Labels,
-    certainly_nothing,
-    decide,
-    mean_predicted,
-    predicted,
 )
+from ml.block_model.non_articles import non_articles, teaser_of
 from ml.page import Page
-
-if TYPE_CHECKING:
-    from lightgbm import Booster
+from ml.trees import Trees
 
 _WORDS = FEATURES.index("words")
-_GOOD = 0.9  # F1 on words: an extraction at least so near to the labels is a good one
+_ARTICLES_PER_OTHER = 2.0  # among the pages that a user has, as far as confidence goes
 _MIN_FAMILIES = 3
 
 
@@ -46,35 +42,49 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingParameters:
-    """What was chosen by cross-validation over families; `docs/LOG.md` has what was not."""
+    """Round values, the same for every fold: `docs/LOG.md` has what else was tried on the same pages.
+
+    They are not chosen anew inside each fold: what was tried moved the figures by less than other folds do.
+    """
 
     folds: int = 4  # that give the second stage opinions of pages which the first has not seen
     first_rounds: int = 150
     second_rounds: int = 100
     second_models: int = 3  # whose mean counts
-    learning_rate: float = 0.1
-    leaves: int = 31
     threshold: float = 0.5  # of being text, for a block to be kept
     seed: int = 0
-    threads: int = 0  # 0: all cores; the model does not depend on it
+    threads: int = 1  # 0: all cores, slower where others use them too; the model does not depend on it
 
-    def for_lightgbm(self, *, classes: int, model: int = 0) -> dict[str, object]:
-        objective = (
-            {"objective": "multiclass", "num_class": classes} if classes > 2 else {"objective": "binary"}
-        )
-        return {
-            **objective,
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.leaves,
-            "min_data_in_leaf": 20,
+    def of_first(self) -> dict[str, object]:
+        """LightGBM's parameters of the first stage: many rows, two classes."""
+        return self._shared() | {
+            "objective": "binary",
+            "learning_rate": 0.1,
+            "num_leaves": 31,
             "feature_fraction": 0.5,
+        }
+
+    def of_second(self, model: int) -> dict[str, object]:
+        """The same of a second stage: a tenth of the rows, few of them summaries, so its trees are small."""
+        return self._shared() | {
+            "objective": "multiclass",
+            "num_class": len(ROLES),
+            "learning_rate": 0.07,
+            "num_leaves": 15,
+            "feature_fraction": 0.3,
+            "seed": self.seed + model,
+        }
+
+    def _shared(self) -> dict[str, object]:
+        return {
+            "min_data_in_leaf": 20,
             "bagging_fraction": 0.8,
             "bagging_freq": 1,
             "max_bin": 63,
             "lambda_l2": 1.0,
             "deterministic": True,
             "force_col_wise": True,
-            "seed": self.seed + model,
+            "seed": self.seed,
             "num_threads": self.threads,
             "verbose": -1,
         }
@@ -163,27 +173,21 @@ def _trained(pages: Sequence[_Prepared], parameters: TrainingParameters) -> Bloc
     firsts = [_first([pages[at] for at in inside], parameters) for inside, _ in splits]
     text: dict[int, Numbers] = {}
     for first, (_, outside) in zip(firsts, splits, strict=True):
-        text |= {at: predicted(first, pages[at].features) for at in outside}
-    calibrating = [
-        _signs_and_verdict(page, first, second, parameters.threshold)
-        for first, (inside, outside) in zip(firsts, splits, strict=True)
-        for second in [_second([(pages[at], text[at]) for at in inside], parameters)]
-        for at in outside
-        for page in (pages[at], _without_article(pages[at]))
-        if page
+        text |= {at: first.predict(pages[at].features) for at in outside}
+    seconds = [_second([(pages[at], text[at]) for at in inside], parameters) for inside, _ in splits]
+    signs = [
+        _signs(first, second, [pages[at] for at in outside], parameters)
+        for first, second, (_, outside) in zip(firsts, seconds, splits, strict=True)
     ]
-    second = _second([(page, text[at]) for at, page in enumerate(pages)], parameters)
     return BlockModel(
-        first=_first(pages, parameters).model_to_string(),
-        second=tuple(each.model_to_string() for each in second),
-        confidence=fit_calibration(
-            np.stack([signs for signs, _ in calibrating]), np.array([good for _, good in calibrating])
-        ),
+        first=_first(pages, parameters),
+        second=_second([(page, text[at]) for at, page in enumerate(pages)], parameters),
+        confidence=_calibrated(signs),
         threshold=parameters.threshold,
     )
 
 
-def _first(pages: Sequence[_Prepared], parameters: TrainingParameters) -> "Booster":
+def _first(pages: Sequence[_Prepared], parameters: TrainingParameters) -> Trees:
     from lightgbm import Dataset
     from lightgbm import train as train_trees
 
@@ -192,10 +196,10 @@ def _first(pages: Sequence[_Prepared], parameters: TrainingParameters) -> "Boost
         np.concatenate([page.roles > 0 for page in pages]).astype(np.float64),
         weight=np.concatenate([page.weights for page in pages]),
     )
-    return train_trees(parameters.for_lightgbm(classes=2), data, parameters.first_rounds)
+    return Trees.of(train_trees(parameters.of_first(), data, parameters.first_rounds))
 
 
-def _second(pages: Sequence[tuple[_Prepared, Numbers]], parameters: TrainingParameters) -> "list[Booster]":
+def _second(pages: Sequence[tuple[_Prepared, Numbers]], parameters: TrainingParameters) -> tuple[Trees, ...]:
     """Trained on what the first stage lets through, with its opinion of pages that it had not seen."""
     from lightgbm import Dataset
     from lightgbm import train as train_trees
@@ -209,48 +213,47 @@ def _second(pages: Sequence[tuple[_Prepared, Numbers]], parameters: TrainingPara
         np.concatenate([page.roles[held] for page, _, held in candidates]),
         weight=np.concatenate([page.weights[held] for page, _, held in candidates]),
     )
-    return [
-        train_trees(parameters.for_lightgbm(classes=len(ROLES), model=number), data, parameters.second_rounds)
-        for number in range(parameters.second_models)
-    ]
+    return tuple(
+        Trees.of(train_trees(parameters.of_second(model), data, parameters.second_rounds))
+        for model in range(parameters.second_models)
+    )
 
 
 # --- when the model may be sure
 
 
-def _signs_and_verdict(
-    page: _Prepared, first: "Booster", second: "Sequence[Booster]", threshold: float
-) -> tuple[Numbers, bool]:
-    """What the page looks like to models that have not seen it, and whether they label it well."""
-    probabilities = certainly_nothing(len(page.features))
-    text = predicted(first, page.features)
-    held = text > IS_CANDIDATE
-    if held.any():
-        wider = with_context(page.sample.page.blocks, page.features, text)[held]
-        probabilities[held] = mean_predicted(second, wider)
-    roles = decide(probabilities, threshold)
-    return page_signs(page.features, probabilities, roles), _word_f1(page, roles) >= _GOOD
+def _without_article(samples: Sequence[Sample], seed: int) -> Iterator[tuple[Page, ...]]:
+    """For each sample what `non_articles` makes of it; teasers are of other families."""
+    rng = np.random.default_rng(seed)
+    teasers = [(sample.family, teaser_of(sample.page, sample.roles)) for sample in samples]
+    for sample in samples:
+        others = [teaser for family, teaser in teasers if family != sample.family]
+        yield non_articles(sample.page, sample.roles, others, rng)
 
 
-def _word_f1(page: _Prepared, roles: Sequence[Role]) -> float:
-    """How near the kept blocks are to the labelled ones, 0 to 1, every word counting the same."""
-    count = page.features[:, _WORDS].astype(np.float64)
-    wanted, kept = page.roles > 0, np.array([role is not Role.NONE for role in roles])
-    both = float(count[wanted].sum() + count[kept].sum())
-    return 2 * float(count[wanted & kept].sum()) / both if both else 1.0
+_Signs: TypeAlias = tuple[list[Numbers], list[Numbers]]  # of articles, and of other pages
 
 
-def _without_article(page: _Prepared) -> _Prepared | None:
-    """The page as it would be without its article, such as a login wall or a page of teasers."""
-    kept = [
-        block
-        for block, role in zip(page.sample.page.blocks, page.sample.roles, strict=True)
-        if role is Role.NONE
-    ]
-    if not kept:
-        return None
-    blocks = tuple(block._replace(id=at) for at, block in enumerate(kept))
-    roles = (Role.NONE,) * len(blocks)
-    return _Prepared.of(
-        Sample(page=replace(page.sample.page, blocks=blocks), roles=roles, family=page.sample.family)
+def _signs(
+    first: Trees, second: tuple[Trees, ...], unseen: Sequence[_Prepared], parameters: TrainingParameters
+) -> _Signs:
+    """What articles and other pages look like to trees that have not seen them."""
+    model = BlockModel(first=first, second=second, confidence=UNSURE, threshold=parameters.threshold)
+    samples = [page.sample for page in unseen]
+    others = chain.from_iterable(_without_article(samples, parameters.seed))
+    return (
+        [_signs_of(model, page.sample.page, page.features) for page in unseen],
+        [_signs_of(model, page, block_features(page)) for page in others],
     )
+
+
+def _signs_of(model: BlockModel, page: Page, features: Matrix) -> Numbers:
+    labels = model.labels(page, features)
+    return page_signs(page, features, labels.probabilities, labels.roles)
+
+
+def _calibrated(signs: Sequence[_Signs]) -> Calibration:
+    articles, others = ([each for fold in signs for each in fold[kind]] for kind in (0, 1))
+    is_article = np.arange(len(articles) + len(others)) < len(articles)
+    of_other = len(articles) / (_ARTICLES_PER_OTHER * max(len(others), 1))
+    return fit_calibration(np.stack([*articles, *others]), is_article, np.where(is_article, 1.0, of_other))

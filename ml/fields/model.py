@@ -5,30 +5,22 @@ here: training (`ml/fields/training.py`) or what a candidate's features are (`ml
 are copied from the page; where no candidate is trusted, the field is absent.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from ml.article import Article, Body
-from ml.fields.candidates import Option, candidates
+from ml.fields.candidates import Option, Place, candidates
 from ml.fields.features import FEATURES, ROWS, Row, View, matrix
 from ml.page import Page
+from ml.trees import Trees, same_as
 
-if TYPE_CHECKING:
-    from lightgbm import Booster
-
-SCHEMA_VERSION = 1
-"""Of the file; raised with every change to it or to what a feature means."""
-
-FORMAT = "news-crawler-lm field model"
 SINGLE = ("title", "publishing_date")
 """Fields with one value; `authors` and `topics` have a list, `free_access` is yes or no."""
 
@@ -37,8 +29,15 @@ T = TypeVar("T")
 Probabilities = npt.NDArray[np.float64]
 
 
-class ModelFileError(ValueError):
-    """A file that is no field model of this version."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a value of a field was copied from: a statement such as JSON-LD's, or a block, by its id."""
+
+    field: str
+    value: str
+    place: Place
+    block: int | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +50,7 @@ class Fields:
     topics: tuple[str, ...]
     free_access: bool
     confidence: Mapping[str, float]
+    origins: tuple[Origin, ...] = ()
 
     def article(self, body: Body) -> Article:
         """With a body, the whole article."""
@@ -90,53 +90,74 @@ class FieldSettings(BaseModel):
     calibration: Calibration
 
 
-class _StoredField(FieldSettings):
-    trees: str
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    format: str
-    schema_version: int
-    fields: dict[str, _StoredField]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FieldModel:
+class FieldModel(BaseModel):
     """Trees and settings for every field of `ROWS`."""
 
-    boosters: "Mapping[str, Booster]"
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trees: Mapping[str, Trees]
     settings: Mapping[str, FieldSettings]
+
+    @model_validator(mode="after")
+    def _has_every_field(self) -> Self:
+        if not self.trees.keys() == self.settings.keys() == ROWS.keys():
+            raise ValueError(
+                f"found trees of {', '.join(self.trees)} and settings of {', '.join(self.settings)}, expected both of "
+                f"{', '.join(ROWS)}"
+            )
+        for name, settings in self.settings.items():
+            same_as(FEATURES[name])(settings.features)
+            if self.trees[name].shape != (len(FEATURES[name]), 1):
+                raise ValueError(
+                    f"found trees of {name} over {self.trees[name].shape[0]} columns, expected {len(FEATURES[name])}"
+                )
+        return self
 
     def predict(self, page: Page) -> Fields:
         """The fields of a page; never raises for what stands in it."""
         view = View(page, candidates(page))
         found = view.found
         chances = {name: self._chances(name, rows(view)) for name, rows in ROWS.items()}
+        title = self._best("title", found.title, chances["title"])
+        authors = self._accepted("authors", found.authors, chances["authors"])
+        date = self._best("publishing_date", found.publishing_date, chances["publishing_date"])
+        topics = self._accepted("topics", found.topics, chances["topics"])
+        chosen: dict[str, tuple[Option[Any], ...]] = {
+            "title": title,
+            "authors": authors,
+            "publishing_date": date,
+            "topics": topics,
+        }
         return Fields(
-            title=self._best("title", found.title, chances["title"]),
-            authors=self._accepted("authors", found.authors, chances["authors"]),
-            publishing_date=self._best("publishing_date", found.publishing_date, chances["publishing_date"]),
-            topics=self._accepted("topics", found.topics, chances["topics"]),
+            title=next((option.value for option in title), None),
+            authors=tuple(option.value for option in authors),
+            publishing_date=next((option.value for option in date), None),
+            topics=tuple(option.value for option in topics),
             free_access=bool(chances["free_access"][0] < self.settings["free_access"].threshold),
             confidence={name: self._confidence(name, chances[name]) for name in ROWS},
+            origins=tuple(
+                _origin(page, name, option, found.headline)
+                for name, options in chosen.items()
+                for option in options
+            ),
         )
 
     def _chances(self, name: str, rows: Sequence[Row]) -> Probabilities:
         """The probability of each candidate to be right, (candidates,)."""
         if not rows:
             return np.empty(0)
-        return np.asarray(self.boosters[name].predict(matrix(rows), num_threads=1), dtype=np.float64)
+        return self.trees[name].predict(matrix(rows))
 
-    def _best(self, name: str, options: Sequence[Option[T]], chances: Probabilities) -> T | None:
+    def _best(self, name: str, options: Sequence[Option[T]], chances: Probabilities) -> tuple[Option[T], ...]:
         if not options or chances.max() < self.settings[name].threshold:
-            return None
-        return options[int(chances.argmax())].value
+            return ()
+        return (options[int(chances.argmax())],)
 
-    def _accepted(self, name: str, options: Sequence[Option[T]], chances: Probabilities) -> tuple[T, ...]:
+    def _accepted(
+        self, name: str, options: Sequence[Option[T]], chances: Probabilities
+    ) -> tuple[Option[T], ...]:
         threshold = self.settings[name].threshold
-        return tuple(o.value for o, chance in zip(options, chances, strict=True) if chance >= threshold)
+        return tuple(o for o, chance in zip(options, chances, strict=True) if chance >= threshold)
 
     def _confidence(self, name: str, chances: Probabilities) -> float:
         settings = self.settings[name]
@@ -144,33 +165,21 @@ class FieldModel:
             return settings.calibration.without_candidates
         return settings.calibration.probability(choice_logit(name, chances, settings.threshold))
 
-    def save(self, path: Path) -> None:
-        """Write the model as JSON, trees as LightGBM's text."""
-        fields = {
-            name: _StoredField(**settings.model_dump(), trees=self.boosters[name].model_to_string())
-            for name, settings in self.settings.items()
-        }
-        stored = _File(format=FORMAT, schema_version=SCHEMA_VERSION, fields=fields)
-        path.write_text(stored.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
-    @classmethod
-    def load(cls, path: Path) -> "FieldModel":
-        """Read a saved model; raises `ModelFileError`, a `ValueError`, for any other file or version."""
-        from lightgbm import Booster
-        from lightgbm.basic import LightGBMError
-
-        stored = _read(path)
-        try:
-            boosters = {name: Booster(model_str=field.trees) for name, field in stored.fields.items()}
-        except LightGBMError as error:
-            raise ModelFileError(
-                f"{path}: found trees that LightGBM cannot read ({error}); train anew"
-            ) from error
-        settings = {
-            name: FieldSettings(**field.model_dump(exclude={"trees"}))
-            for name, field in stored.fields.items()
-        }
-        return cls(boosters=boosters, settings=settings)
+def _origin(page: Page, field: str, option: Option[Any], headline: int) -> Origin:
+    """The first mention of a value: visible ones are counted from the headline."""
+    mention, block = option.mentions[0], None
+    if mention.place in (Place.BYLINE, Place.VISIBLE):
+        block = page.blocks[headline + mention.distance]
+    elif mention.place is Place.HEADING:
+        block = next((block for block in page.blocks if block.text == option.value), None)
+    return Origin(
+        field=field,
+        value=str(option.value),
+        place=mention.place,
+        block=block.id if block else None,
+        path=block.path if block else None,
+    )
 
 
 def choice_logit(name: str, chances: Probabilities, threshold: float) -> float:
@@ -181,33 +190,3 @@ def choice_logit(name: str, chances: Probabilities, threshold: float) -> float:
         chance = float(np.prod(np.where(chances >= threshold, chances, 1 - chances)))
     chance = min(max(chance, _LEAST), 1 - _LEAST)
     return math.log(chance / (1 - chance))
-
-
-def _read(path: Path) -> _File:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ModelFileError(f"{path}: expected a {FORMAT}, found no JSON ({error})") from error
-    header = content if isinstance(content, dict) else {}
-    if header.get("format") != FORMAT or header.get("schema_version") != SCHEMA_VERSION:
-        raise ModelFileError(
-            f"{path}: found format {header.get('format')!r} of version {header.get('schema_version')!r}, expected "
-            f"{FORMAT!r} of version {SCHEMA_VERSION}; train the model anew with this release, or use the release "
-            f"that wrote it"
-        )
-    try:
-        stored = _File.model_validate(content)
-    except ValidationError as error:
-        raise ModelFileError(f"{path}: found a damaged {FORMAT}: {error}; train it anew") from error
-    _require_same_features(path, stored)
-    return stored
-
-
-def _require_same_features(path: Path, stored: _File) -> None:
-    expected = {name: tuple(features) for name, features in FEATURES.items()}
-    found = {name: field.features for name, field in stored.fields.items()}
-    if found != expected:
-        wrong = sorted(name for name in found.keys() | expected if found.get(name) != expected.get(name))
-        raise ModelFileError(
-            f"{path}: found other features for {', '.join(wrong)} than this release computes; train the model anew"
-        )

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,7 @@ from ml.fields.model import SINGLE, Calibration, FieldModel, FieldSettings, Prob
 from ml.metadata import Metadata, Source
 from ml.metrics.fields import FIELDS, Values
 from ml.page import Page
-
-if TYPE_CHECKING:
-    from lightgbm import Booster
+from ml.trees import Trees
 
 Sample = tuple[Page, Article, str]
 """A page, its right article and the family of its publisher."""
@@ -90,7 +87,7 @@ def train(samples: Iterable[Sample], seed: int) -> FieldModel:
         )
     folds = _folds(families, seed)
     return FieldModel(
-        boosters={name: _fit(examples[name], seed) for name in ROWS},
+        trees={name: _fit(examples[name], seed) for name in ROWS},
         settings={name: _settings(name, examples[name], folds, seed) for name in ROWS},
     )
 
@@ -150,7 +147,7 @@ def _shared(metric: str, found: Values, wanted: Values) -> float:
     return float(FIELDS[metric](found, wanted).shared)
 
 
-def _fit(examples: Sequence[_Example], seed: int) -> "Booster":
+def _fit(examples: Sequence[_Example], seed: int) -> Trees:
     """Trees over all candidates; a family counts with the root of its pages, for they resemble each other."""
     from lightgbm import Dataset
     from lightgbm import train as train_trees
@@ -168,7 +165,7 @@ def _fit(examples: Sequence[_Example], seed: int) -> "Booster":
         weight=weights,
         params={"verbose": -1},
     )
-    return train_trees({**PARAMETERS, "seed": seed}, data, num_boost_round=ROUNDS)
+    return Trees.of(train_trees({**PARAMETERS, "seed": seed}, data, num_boost_round=ROUNDS))
 
 
 def _settings(name: str, examples: Sequence[_Example], folds: dict[str, int], seed: int) -> FieldSettings:
@@ -188,10 +185,10 @@ def _for_unseen_families(
     """For each that is asked the chances that trees without its family's fold give, (candidates,)."""
     chances = [np.empty(0)] * len(asked)
     for fold in sorted(set(folds.values())):
-        booster = _fit([example for example in examples if folds[example.family] != fold], seed)
+        trees = _fit([example for example in examples if folds[example.family] != fold], seed)
         for at, example in enumerate(asked):
             if folds[example.family] == fold and len(example.labels):
-                chances[at] = np.asarray(booster.predict(example.rows, num_threads=1))
+                chances[at] = trees.predict(example.rows)
     return chances
 
 

@@ -16,7 +16,7 @@ import typer
 from rich.table import Table
 
 from ml.backbones import BACKBONES
-from ml.experiments import EXPERIMENTS
+from ml.experiments import BLOCK_MODELS, EXPERIMENTS
 from ml.metrics.registry import METRICS
 from ml.promotion import Comparison, Decision, Verdict, difference, number
 from ml.training_sets import Task
@@ -307,11 +307,14 @@ def zero_shot(as_json: AsJson = False) -> None:
 def experiments(as_json: AsJson = False) -> None:
     """The experiments that `newslm run --experiment NAME` trains."""
     if as_json:
-        print_json({name: experiment.model_dump() for name, experiment in EXPERIMENTS.items()})
+        there_are = {**BLOCK_MODELS, **EXPERIMENTS}
+        print_json({name: experiment.model_dump() for name, experiment in there_are.items()})
         return
     table = Table(title="Experiments", title_justify="left")
     for name in ("experiment", "backbone", "licence", "task", "steps", "SimCTG"):
         table.add_column(name, justify="right" if name == "steps" else "left")
+    for name, block_model in BLOCK_MODELS.items():
+        table.add_row(name, "none: trees over blocks", "Apache-2.0", block_model.task, "–", "–")
     for name, experiment in EXPERIMENTS.items():
         simctg = "yes" if experiment.contrastive_weight else "no"
         licence = BACKBONES[experiment.backbone].licence

@@ -27,7 +27,7 @@ from rich.table import Table
 
 from ml.backbones import require_lm_extra
 from ml.baselines.registry import BASELINES
-from ml.experiments import EXPERIMENTS
+from ml.experiments import EXPERIMENTS, TASKS
 from ml.extras import install_command
 from ml.intervals import Summary, summarise
 from ml.records import Score
@@ -57,7 +57,7 @@ from resources.store import Store
 from resources.test_set import REPORT_FILE
 
 VARIABLES = environment.CRAWL_SETTINGS
-DEFAULT_EXPERIMENTS = ("tiny-plaintext", "tiny-json")
+DEFAULT_EXPERIMENTS = ("block-model", "tiny-plaintext", "tiny-json")
 
 
 def run(
@@ -196,9 +196,9 @@ def _baselines(names: Sequence[str] | None) -> list[str]:
 def _experiments(names: Sequence[str] | None) -> list[str]:
     """The experiments to train; raises where one is unknown or the language-model extra is missing."""
     chosen = [name for name in (names or DEFAULT_EXPERIMENTS) if name != "none"]
-    if chosen:
+    if EXPERIMENTS.keys() & chosen:
         require_lm_extra()
-    return _known(chosen, EXPERIMENTS, "experiment")
+    return _known(chosen, TASKS, "experiment")
 
 
 def _known(names: Sequence[str], there_are: Iterable[str], kind: str) -> list[str]:

@@ -35,7 +35,7 @@ class InstantTrainer(Trainer):
             trainings.write_text(json.dumps([*done, job.training_set]))
         return TrainingOutcome(
             adapter_dir=str(adapter),
-            adapter_sha256=job.training_set * 4,
+            weights_sha256=job.training_set * 4,
             steps=1,
             best_step=1,
             validation_perplexity=9.0,
@@ -102,7 +102,7 @@ def test_mlflow_down_loses_no_adapter_and_needs_no_second_training(
     assert materialise(instance, store, tmp_path, uri).success
     assert len(json.loads((tmp_path / "trainings.json").read_text())) == 1
     (record,) = store.rows("models", ModelRecord, experiment=EXPERIMENT)
-    assert (record.model_version, record.adapter_dir) == ("1", str(adapter.parent))
+    assert (record.model_version, record.folder) == ("1", str(adapter.parent))
 
 
 def test_changed_data_trains_again_and_the_same_data_does_not(

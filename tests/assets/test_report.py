@@ -16,6 +16,7 @@ from ml.article import Article, Body, Section
 from ml.records import CorpusRow, CurveRecord, ModelRecord, Prediction, Score
 from ml.splits import PageSplit
 from resources.crawl import Crawl
+from resources.registered import ADAPTER
 from resources.store import Store
 from resources.test_set import REPORT_FILE, Evaluation, GoldSet, TestSet
 from resources.tracking import Tracking
@@ -52,13 +53,20 @@ def trained(tracking: Tracking, tmp_path: Path) -> ModelRecord:
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_model.safetensors").write_bytes(b"weights")
-    registered = tracking.register_adapter(
-        name=MODEL, adapter=adapter, identity={}, parameters={}, tags={}, curves=[], figures={}
+    registered = tracking.register(
+        name=MODEL,
+        artifact=ADAPTER,
+        folder=adapter,
+        identity={},
+        parameters={},
+        tags={},
+        curves=[],
+        figures={},
     )
     return ModelRecord(
         experiment=MODEL,
-        adapter_sha256=ADAPTER_SHA256,
-        adapter_dir=str(adapter),
+        weights_sha256=ADAPTER_SHA256,
+        folder=str(adapter),
         training_set="t",
         steps=1,
         validation_perplexity=9.0,

@@ -9,7 +9,7 @@ import pytest
 
 from ml.article import SCHEMA_PATH
 from ml.block_model.training import TrainingParameters
-from ml.extractor import BLOCKS_FILE, Extractor, LabelledPage, train
+from ml.extractor import SCHEMA_VERSION, Extractor, LabelledPage, extract, train
 from ml.metrics import groundedness, rouge_l
 from ml.page import PageError, decode, parse_page, render_compact
 from resources.demo.newsroom import Story, articles
@@ -76,15 +76,50 @@ def test_what_is_no_page_is_an_error(extractor: Extractor) -> None:
 def test_it_is_saved_and_read_as_it_was(
     extractor: Extractor, unseen: tuple[Story, ...], tmp_path: Path
 ) -> None:
-    extractor.save(tmp_path / "model")
-    again = Extractor.load(tmp_path / "model")
+    extractor.save(tmp_path / "one.json")
+    again = Extractor.load(tmp_path / "one.json")
+    again.save(tmp_path / "two.json")
+    assert again == extractor
     assert again.extract(html_of(unseen[0])) == extractor.extract(html_of(unseen[0]))
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
-def test_a_folder_without_models_is_named(extractor: Extractor, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected blocks\.json, fields\.json in it"):
-        Extractor.load(tmp_path)
-    extractor.save(tmp_path)
-    (tmp_path / BLOCKS_FILE).write_text("{}")
-    with pytest.raises(ValueError, match="schema version None"):
-        Extractor.load(tmp_path)
+@pytest.mark.parametrize("text", ["", "tree\nversion=v4", "[1, 2]", "{}", '{"format": "poem"}'])
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"model\.json is no .*expected"):
+        Extractor.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        Extractor.load(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"schema_version": SCHEMA_VERSION + 1},
+            f"'schema_version': {SCHEMA_VERSION + 1}.*train the model anew",
+        ),
+        ({"blocks": {}}, r"blocks\.threshold: Field required; train the model anew"),
+        ({"wings": 2}, "wings"),
+    ],
+)
+def test_a_model_of_another_release_is_refused(
+    extractor: Extractor, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "model.json"
+    extractor.save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=message):
+        Extractor.load(path)
+
+
+def test_the_model_that_ships_reads_a_page_in_one_call(unseen: tuple[Story, ...]) -> None:
+    found = extract(html_of(unseen[0]))
+    assert found.article is not None
+    assert found.article.title == unseen[0].article.title
+    assert rouge_l.score(found.article.plaintext, unseen[0].article.plaintext) > 0.8

@@ -139,6 +139,22 @@ def test_a_hint_is_what_templates_have_in_common(names: str, hint: str) -> None:
     assert [block.hint for block in parse_page(f"<p {names}>text").blocks] == [hint]
 
 
+def test_places_tell_apart_what_classes_do_and_ids_do_not() -> None:
+    html = "<div><p class=x9>a<p class=y7 id=p1>b<p class=y7 id=p2>c</div><section><p class=y7>d</section>"
+    lead, one, two, elsewhere = parse_page(html).blocks
+    assert one.place == two.place
+    assert len({lead.place, one.place, elsewhere.place}) == 3
+    assert lead.around == one.around != elsewhere.around
+
+
+@pytest.mark.parametrize(
+    ("names", "is_bold"),
+    [("font-bold text-18", True), ("md:semibold", True), ("Lead--Bold", True), ("boldness unbold", False)],
+)
+def test_text_is_bold_by_its_class_too(names: str, is_bold: bool) -> None:
+    assert [block.is_bold for block in parse_page(f"<p class='{names}'>text").blocks] == [is_bold]
+
+
 def test_body_of_json_ld_is_added_only_where_the_page_does_not_show_it() -> None:
     data = json.dumps(
         {"@type": "NewsArticle", "headline": "T", "articleBody": "First hidden line.\nSecond &amp; last."}

@@ -129,7 +129,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
 
 
 def assert_same_training(result: TrainingResult, expected: TrainingResult) -> None:
-    assert result.adapter_sha256 == expected.adapter_sha256
+    assert result.weights_sha256 == expected.weights_sha256
     assert result.history == expected.history
     assert result.tokens == expected.tokens
     assert (result.steps, result.best_step) == (expected.steps, expected.best_step)
@@ -201,7 +201,7 @@ def test_what_is_left_in_the_folder(unbroken: TrainingResult) -> None:
         "experiment.json",
     }
     weights = (unbroken.adapter_dir / "adapter_model.safetensors").read_bytes()
-    assert unbroken.adapter_sha256 == hashlib.sha256(weights).hexdigest()
+    assert unbroken.weights_sha256 == hashlib.sha256(weights).hexdigest()
     config = json.loads((unbroken.adapter_dir / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == "tiny"
 
@@ -338,7 +338,7 @@ def test_other_data_or_settings_are_refused(unbroken: TrainingResult) -> None:
 
 def test_another_seed_is_another_adapter(tmp_path: Path, unbroken: TrainingResult) -> None:
     other = run(tmp_path / "run", SMALL.model_copy(update={"seed": 7}))
-    assert other.adapter_sha256 != unbroken.adapter_sha256
+    assert other.weights_sha256 != unbroken.weights_sha256
 
 
 @pytest.mark.parametrize(("train_pages", "validation_pages"), [(0, 3), (5, 0), (0, 0)])

@@ -18,7 +18,7 @@ from ml.article import Article, Body, Section
 from ml.records import CorpusRow, Prediction
 from ml.splits import PageSplit
 from resources.promotion import Gate
-from resources.registered import RegisteredVersion
+from resources.registered import ADAPTER, RegisteredVersion
 from resources.store import Store
 from resources.test_set import TestSet
 from resources.tracking import Tracking
@@ -112,18 +112,19 @@ class World:
         adapter = self.home / "adapters" / hashlib.sha256(weights).hexdigest()
         adapter.mkdir(parents=True)
         (adapter / "adapter_model.safetensors").write_bytes(weights)
-        version = self.register_adapter(model, adapter)
+        version = self.register_folder(model, adapter)
         if answer:
             self.answer(version, answer)
         return version
 
-    def register_adapter(self, model: str, adapter: Path) -> RegisteredVersion:
+    def register_folder(self, model: str, adapter: Path) -> RegisteredVersion:
         """The next version of a model, of an adapter that lies in a folder."""
         weights = (adapter / "adapter_model.safetensors").read_bytes()
-        registered = self.tracking.register_adapter(
+        registered = self.tracking.register(
             name=model,
-            adapter=adapter,
-            identity={"adapter_sha256": hashlib.sha256(weights).hexdigest(), "training_set": "t"},
+            artifact=ADAPTER,
+            folder=adapter,
+            identity={"weights_sha256": hashlib.sha256(weights).hexdigest(), "training_set": "t"},
             parameters={},
             tags={},
             curves=[],
@@ -137,7 +138,7 @@ class World:
         answers = (prediction(row, version.name, answer(row)) for row in questions.rows)
         questions.complete(
             version.name,
-            version.tags["adapter_sha256"][:16],
+            version.tags["weights_sha256"][:16],
             lambda is_open: [row for row in answers if is_open(row.page_id)],
         )
 

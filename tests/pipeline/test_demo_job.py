@@ -20,6 +20,8 @@ from resources.demo.sites import SITES
 from resources.fundus.catalogue import demo_catalogue
 from resources.tracking import Tracking
 
+TRAINED = {"block-model", "tiny-plaintext", "tiny-json"}
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -36,13 +38,13 @@ def result(home: Path) -> Any:
 def test_everything_is_scored_and_nothing_failed(result: Any) -> None:
     assert result["failed"] == []
     extractors = {summary["extractor"] for summary in result["scores"]}
-    assert extractors == {*BASELINES, "tiny-plaintext", "tiny-json"}
+    assert extractors == {*BASELINES, *TRAINED}
     rouge = {s["extractor"]: s["mean"] for s in result["scores"] if s["metric"] == "rouge_l"}
     assert rouge["trafilatura"] > 0.8
     assert rouge["boilerpipe"] > 0.8
     validity = [s for s in result["scores"] if s["metric"] == "json_validity"]
     writers = {name for name, baseline in BASELINES.items() if baseline.gives}
-    assert {s["extractor"] for s in validity} == {*writers, "tiny-json"}
+    assert {s["extractor"] for s in validity} == {*writers, "tiny-json", "block-model"}
     dates = {s["extractor"]: s["mean"] for s in result["scores"] if s["metric"] == "date_day_f1"}
     assert dates["trafilatura"] > 0.9
 
@@ -95,21 +97,25 @@ def test_models_are_registered_with_what_they_came_from(result: Any, home: Path)
         tracking_uri=f"sqlite:///{folder / 'mlflow.db'}", artifact_folder=str(folder / "artifacts")
     )
     versions = {version.name: version for version in tracking.versions()}
-    assert versions.keys() == {"tiny-plaintext", "tiny-json"}
+    assert versions.keys() == TRAINED
     for name, version in versions.items():
         (record,) = store_of(home).rows("models", ModelRecord, experiment=name)
         run = tracking.client().get_run(version.run_id)
         assert version.aliases == ("challenger",)
         assert version.tags["corpus_version"] == store_of(home).version("corpus")
         assert version.tags["fundus_version"]
-        assert run.data.params["lora_rank"] == "16"
-        artifacts = {f.path for f in tracking.client().list_artifacts(version.run_id, "adapter")}
-        assert {"adapter/adapter_model.safetensors", "adapter/README.md"} <= artifacts
-        curve = tracking.client().get_metric_history(version.run_id, "loss")
-        assert curve[-1].value < curve[0].value
+        if name == "block-model":
+            assert 0.8 < run.data.metrics["validation_rouge_l"] <= 1
+        else:
+            assert run.data.params["lora_rank"] == "16"
+            curve = tracking.client().get_metric_history(version.run_id, "loss")
+            assert curve[-1].value < curve[0].value
+        path = version.artifact.path
+        artifacts = {f.path for f in tracking.client().list_artifacts(version.run_id, path)}
+        assert f"{path}/README.md" in artifacts
         reports = {f.path for f in tracking.client().list_artifacts(version.run_id, "report")}
         assert reports == {"report/report.html", "report/report.md"}
-        assert Path(record.adapter_dir, "adapter_model.safetensors").is_file()
+        assert Path(record.folder, version.artifact.weights).is_file()
 
 
 def test_the_report_is_one_page_that_needs_nothing_else(result: Any) -> None:
@@ -121,7 +127,7 @@ def test_the_report_is_one_page_that_needs_nothing_else(result: Any) -> None:
 
 def test_models_and_report_can_be_asked_for(result: Any, home: Path) -> None:
     models = json.loads(newslm("models", "list", "--home", str(home), "--json").stdout)
-    assert {model["name"] for model in models} == {"tiny-plaintext", "tiny-json"}
+    assert {model["name"] for model in models} == TRAINED
     report = json.loads(newslm("report", "--home", str(home), "--json").stdout)
     assert report["scores"] == result["scores"]
 

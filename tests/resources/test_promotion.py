@@ -123,7 +123,7 @@ def test_a_foreign_model_is_refused_with_what_it_lacks(world: World, tmp_path: P
     ):
         world.gate.decide(world.tracking.version("theirs"))
     client.set_model_version_tag("theirs", "1", "task", "json")
-    with pytest.raises(ValueError, match="theirs/1 has no tag adapter_sha256"):
+    with pytest.raises(ValueError, match="theirs/1 has no tag weights_sha256"):
         world.gate.decide(world.tracking.version("theirs"))
 
 
@@ -149,7 +149,7 @@ def test_a_champion_that_has_not_answered_today_s_pages_is_fetched_and_asked(wor
         cache_dir=Path(world.trainer.cache_dir),
         card=card,
     )
-    champion = world.register_adapter("tiny-plaintext", Path(result.adapter_dir))
+    champion = world.register_folder("tiny-plaintext", Path(result.adapter_dir))
     world.tracking.client().set_registered_model_alias("tiny-plaintext", "champion", champion.version)
     candidate = world.register("smollm2-135m-plaintext", shortened)
 
@@ -159,7 +159,7 @@ def test_a_champion_that_has_not_answered_today_s_pages_is_fetched_and_asked(wor
     assert decision.accepted
     assert decision.champion == "tiny-plaintext/1"
     assert gate.unanswered(champion) == 0
-    rows = TestSet(world.store).answers("tiny-plaintext", result.adapter_sha256[:16])
+    rows = TestSet(world.store).answers("tiny-plaintext", result.weights_sha256[:16])
     assert {row.extractor for row in rows} == {"tiny-plaintext"}, (
         "where the asset `predictions` looks for them"
     )

@@ -9,7 +9,7 @@ import pytest
 from mlflow import MlflowClient  # noqa: TID253 - its failures are played here
 
 from ml.promotion_history import Event, Kind
-from resources.registered import CHAMPION, RegisteredVersion
+from resources.registered import ADAPTER, CHAMPION, RegisteredVersion
 from resources.tracking import CHALLENGER, Point, Registered, Tracking
 
 
@@ -33,10 +33,11 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Tracking:
 def register(
     tracking: Tracking, adapter: Path, name: str = "tiny-json", *, sha256: str = "a", training_set: str = "t"
 ) -> Registered:
-    return tracking.register_adapter(
+    return tracking.register(
         name=name,
-        adapter=adapter,
-        identity={"adapter_sha256": sha256, "training_set": training_set},
+        artifact=ADAPTER,
+        folder=adapter,
+        identity={"weights_sha256": sha256, "training_set": training_set},
         parameters={"lora_rank": 16, "note": "x" * 10_000},
         tags={"corpus_version": "abc"},
         curves=[Point(name="loss", step=step, value=1 / step) for step in range(1, 1_502)],
@@ -50,7 +51,12 @@ def test_a_registered_version_leads_back_to_its_run(tracking: Tracking, adapter:
     assert (newest.version, oldest.version) == (second.model_version, first.model_version)
     assert newest.aliases == (CHALLENGER,)
     assert oldest.aliases == ()
-    assert newest.tags == {"corpus_version": "abc", "adapter_sha256": "b", "training_set": "t"}
+    assert newest.tags == {
+        "corpus_version": "abc",
+        "weights_sha256": "b",
+        "training_set": "t",
+        "artifact": "adapter",
+    }
     run = tracking.client().get_run(second.run_id)
     assert run.info.status == "FINISHED"
     assert len(tracking.client().get_metric_history(second.run_id, "loss")) == 1_501
@@ -153,10 +159,11 @@ def versions_of(
 ) -> list[RegisteredVersion]:
     """New models of a task that no other test has; the alias is one a task over the whole registry."""
     for name in names:
-        tracking.register_adapter(
+        tracking.register(
             name=name,
-            adapter=adapter,
-            identity={"adapter_sha256": sha256},
+            artifact=ADAPTER,
+            folder=adapter,
+            identity={"weights_sha256": sha256},
             parameters={},
             tags={"task": task},
             curves=[],
@@ -331,10 +338,10 @@ def test_an_adapter_comes_back_as_it_was_registered(
 ) -> None:
     sha256 = hashlib.sha256(b"weights").hexdigest()
     (version,) = versions_of(tracking, adapter, "json", "fetched", sha256=sha256)
-    folder = tracking.download_adapter(version, tmp_path / "registered")
+    folder = tracking.download(version, tmp_path / "registered")
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "adapter_model.safetensors"]
     (folder / "README.md").unlink()
-    assert tracking.download_adapter(version, tmp_path / "registered") == folder
+    assert tracking.download(version, tmp_path / "registered") == folder
     assert not (folder / "README.md").exists(), "it is not fetched again"
     assert list((tmp_path / "registered").iterdir()) == [folder]
 
@@ -346,7 +353,7 @@ def test_other_weights_than_were_registered_are_refused(
     with pytest.raises(
         RuntimeError, match=r"weights of swapped/1 in MLflow have the SHA-256 .*expected not it"
     ):
-        tracking.download_adapter(version, tmp_path / "registered")
+        tracking.download(version, tmp_path / "registered")
     assert list((tmp_path / "registered").iterdir()) == []
 
 
@@ -354,4 +361,4 @@ def test_an_adapter_that_mlflow_lost_is_named(tracking: Tracking, adapter: Path,
     (version,) = versions_of(tracking, adapter, "json", "lost")
     lost = RegisteredVersion(**{**vars(version), "run_id": "0" * 32})
     with pytest.raises(RuntimeError, match=r"failed while lost/1 was fetched"):
-        tracking.download_adapter(lost, tmp_path / "registered")
+        tracking.download(lost, tmp_path / "registered")

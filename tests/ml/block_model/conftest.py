@@ -7,7 +7,7 @@ from ml.block_model.model import BlockModel
 from ml.block_model.training import Sample, TrainingParameters, train
 from ml.page import parse_page
 
-QUICK = TrainingParameters(folds=2, first_rounds=25, second_rounds=25, second_models=2, threads=1)
+QUICK = TrainingParameters(folds=2, first_rounds=25, second_rounds=50, second_models=2, threads=1)
 SENTENCE = (
     "The council met on Tuesday, as {} said, and decided to repair bridge number {} before the winter. "
 )

@@ -68,6 +68,31 @@ def test_hints_tell_how_far_up_they_stand() -> None:
     assert column(page, "up_to_related") == [2, 20]
 
 
+def test_a_class_without_meaning_still_tells_a_place_apart() -> None:
+    html = "<div><p class=x9>Lead</p><p class=y7>One</p><p class=y7>Two</p></div>"
+    page = parse_page(html)
+    assert column(page, "path_blocks") == [3, 3, 3]
+    assert column(page, "place_blocks") == [1, 2, 2]
+    assert column(page, "around_blocks") == [3, 3, 3]
+    assert column(page, "same_place_+1") == [0, 1, 0]
+
+
+def test_what_stands_beside_the_title() -> None:
+    head = "<meta name=title content='Bridges are repaired'>"
+    page = parse_page(
+        f"{head}<body><header><h1>Bridges are repaired</h1><p>Lead</p></header><div><p>Text</p></div>"
+    )
+    assert column(page, "beside_title") == [1, 1, 0]
+
+
+def test_the_description_is_the_first_block_that_repeats_it() -> None:
+    head = "<meta name=description content='The council decides at last'>"
+    page = parse_page(
+        f"{head}<p>Menu</p><p>The council decides at last.</p><p>The council decides at last</p>"
+    )
+    assert column(page, "is_description") == [0, 1, 0]
+
+
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60), min_size=1, max_size=12

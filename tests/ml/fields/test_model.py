@@ -1,13 +1,12 @@
 """The field model: what it chooses, how sure it is, and its file."""
 
-import json
+import pickle
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
-from ml.fields.features import FEATURES, ROWS
-from ml.fields.model import SCHEMA_VERSION, FieldModel
+from ml.fields.features import ROWS
+from ml.fields.model import FieldModel
 from ml.fields.training import Sample, train
 from ml.page import parse_page
 
@@ -41,18 +40,16 @@ def test_values_are_copied_from_the_page(model: FieldModel, make_page) -> None:
     assert all(value in html for value in (*fields.authors, *fields.topics, fields.title or ""))
 
 
-def test_a_saved_model_predicts_the_same(model: FieldModel, make_page, tmp_path: Path) -> None:
-    model.save(tmp_path / "fields.json")
-    loaded = FieldModel.load(tmp_path / "fields.json")
+def test_a_stored_model_predicts_the_same(model: FieldModel, make_page) -> None:
+    again = FieldModel.model_validate_json(model.model_dump_json())
+    sent = pickle.loads(pickle.dumps(model))
     page = parse_page(make_page(free=False))
-    assert loaded.predict(page) == model.predict(page)
-    assert loaded.settings == model.settings
+    assert again == sent == model
+    assert again.predict(page) == sent.predict(page) == model.predict(page)
 
 
-def test_training_is_deterministic(small_world: list[Sample], model: FieldModel, tmp_path: Path) -> None:
-    train(small_world, seed=0).save(tmp_path / "again.json")
-    model.save(tmp_path / "first.json")
-    assert (tmp_path / "again.json").read_text() == (tmp_path / "first.json").read_text()
+def test_training_is_deterministic(small_world: list[Sample], model: FieldModel) -> None:
+    assert train(small_world, seed=0) == model
 
 
 def test_one_family_is_too_few(small_world: list[Sample]) -> None:
@@ -61,43 +58,22 @@ def test_one_family_is_too_few(small_world: list[Sample]) -> None:
         train(alone, seed=0)
 
 
-def _changed(model: FieldModel, path: Path, change) -> Path:
-    model.save(path)
-    content = json.loads(path.read_text())
-    change(content)
-    path.write_text(json.dumps(content))
-    return path
+def test_other_features_are_refused(model: FieldModel) -> None:
+    other = model.model_dump(mode="json")
+    other["settings"]["topics"]["features"].reverse()
+    with pytest.raises(ValueError, match="of this release in their order"):
+        FieldModel.model_validate(other)
 
 
-def test_a_file_of_another_version_is_refused(model: FieldModel, tmp_path: Path) -> None:
-    path = _changed(
-        model, tmp_path / "m.json", lambda content: content.update(schema_version=SCHEMA_VERSION + 1)
-    )
-    with pytest.raises(
-        ValueError, match=rf"version {SCHEMA_VERSION + 1}, expected .* version {SCHEMA_VERSION}; train"
-    ):
-        FieldModel.load(path)
+def test_a_missing_field_is_refused(model: FieldModel) -> None:
+    other = model.model_dump(mode="json")
+    del other["trees"]["topics"]
+    with pytest.raises(ValueError, match="found trees of title"):
+        FieldModel.model_validate(other)
 
 
-def test_a_file_with_other_features_is_refused(model: FieldModel, tmp_path: Path) -> None:
-    other = list(reversed(FEATURES["topics"]))
-    path = _changed(
-        model, tmp_path / "m.json", lambda content: content["fields"]["topics"].update(features=other)
-    )
-    with pytest.raises(ValueError, match="other features for topics"):
-        FieldModel.load(path)
-
-
-@pytest.mark.parametrize("text", ["no JSON", "[]", "{}", '{"format": "news-crawler-lm field model"}'])
-def test_a_file_of_another_kind_is_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / "m.json").write_text(text)
-    with pytest.raises(ValueError, match="expected"):
-        FieldModel.load(tmp_path / "m.json")
-
-
-def test_broken_trees_are_refused(model: FieldModel, tmp_path: Path) -> None:
-    path = _changed(
-        model, tmp_path / "m.json", lambda content: content["fields"]["title"].update(trees="oak")
-    )
-    with pytest.raises(ValueError, match="cannot read"):
-        FieldModel.load(path)
+def test_trees_of_another_field_are_refused(model: FieldModel) -> None:
+    other = model.model_dump(mode="json")
+    other["trees"]["title"] = other["trees"]["topics"]
+    with pytest.raises(ValueError, match="trees of title over"):
+        FieldModel.model_validate(other)

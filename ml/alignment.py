@@ -53,7 +53,19 @@ def words(text: str) -> list[str]:
 
     Where a script is written without spaces (Chinese, Japanese, Thai …) every character is a word.
     """
-    return _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold())
+    return _WORD.findall(_plain(text))
+
+
+def words_of_each(texts: Sequence[str]) -> list[list[str]]:
+    """`words` of every text, in one go: twice as fast where they are many and short."""
+    lines = _plain("\n".join([text.replace("\n", " ") for text in texts])).split("\n")
+    return [_WORD.findall(line) for line in lines[: len(texts)]]
+
+
+def _plain(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
 
 
 def target_coverage(compact: str, article: Article) -> float:

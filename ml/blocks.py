@@ -119,12 +119,13 @@ class _Place:
 
     def of(self, tag: str, names: str | None, identity: str | None) -> "_Place":
         """The place of an element inside this one, by its tag, class attribute and what its id says."""
-        said_by_id = _telling_words(identity)  # the id itself would make a place of every element
+        # The id itself would make a place of every element.
+        said_by_id = _telling_words(identity) if identity else ""
         kind = (tag, names, said_by_id)
         if (place := self.inside.get(kind)) is None:
             hint = _telling_words(names) or said_by_id or (tag if tag in _SECTIONS else "")
             place = self.inside[kind] = self._new(
-                tag, hint, is_bold=bool(names and _BOLD_CLASS.search(names))
+                tag, hint, is_bold=bool(names and "bold" in names.lower() and _BOLD_CLASS.search(names))
             )
         return place
 

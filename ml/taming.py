@@ -63,21 +63,32 @@ def _nests_too_deep(html: str) -> bool:
     """Count the tags open at each point, which is never less than the depth of the tree."""
     open_tags: defaultdict[str, int] = defaultdict(int)
     depth = formatting = 0
-    for found in _TAG_NAME.findall(html):
-        name = found.lower()
-        step = 1
-        if name[0] == "/":
-            name, step = name[1:], -1
-            if not open_tags[name]:
-                continue
-        if name in _FLAT:
+    for name, step, step_of_formatting in filter(None, map(_STEPS.__getitem__, _TAG_NAME.findall(html))):
+        if step < 0 and not open_tags[name]:
             continue
         open_tags[name] += step
         depth += step
-        formatting += step if name in _FORMATTING else 0
+        formatting += step_of_formatting
         if depth > MAX_DEPTH or formatting > MAX_FORMATTING:
             return True
     return False
+
+
+class _Steps(dict[str, tuple[str, int, int] | None]):
+    """What a tag, as written, does to the depth: its name, 1 or -1, and that of formatting; None where nothing."""
+
+    def __missing__(self, written: str) -> tuple[str, int, int] | None:
+        name, step = written.lower(), 1
+        if name[0] == "/":
+            name, step = name[1:], -1
+        found = None if name in _FLAT else (name, step, step if name in _FORMATTING else 0)
+        if len(self) < _MAX_KNOWN_TAGS:  # hostile pages make up names
+            self[written] = found
+        return found
+
+
+_MAX_KNOWN_TAGS = 10_000
+_STEPS = _Steps()
 
 
 def _rewritten(html: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ names of publishers, or what a model makes of the numbers (`model.py`).
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ml.alignment import words
+from ml.alignment import words, words_of_each
 from ml.blocks import Block
 from ml.metadata import Fact
 from ml.page import JSON_LD_HINT, Page
@@ -245,20 +245,26 @@ _IS_TITLE, _IS_DESCRIPTION = 0.6, 0.5
 
 def _overlaps(page: Page) -> Columns:
     """How much of each block stands in a title, description or name that the page states, and the other way."""
-    tokens = [words(block.text[:_COMPARED_CHARACTERS]) for block in page.blocks]
-    sets = [frozenset(each) for each in tokens]
+    lines = words_of_each([block.text[:_COMPARED_CHARACTERS] for block in page.blocks])
+    facts = {
+        "title": [set(words(value)) for value in page.metadata.values(Fact.TITLE)],
+        "description": [set(words(value)) for value in page.metadata.values(Fact.DESCRIPTION)],
+        "author": [_words_of(page.metadata.values(Fact.AUTHOR))],
+        "topics": [_words_of(page.metadata.values(Fact.TOPIC) + page.metadata.values(Fact.SECTION))],
+    }
+    stated = frozenset(chain.from_iterable(chain.from_iterable(facts.values())))
+    held = {
+        at: _Held(common, len(set(lines[at])))
+        for at, line in enumerate(lines)
+        if (common := stated.intersection(line))
+    }
+    shares = {name: _shares(held, list(filter(None, texts)), len(lines)) for name, texts in facts.items()}
     columns: Columns = {}
-    for name, fact in (("title", Fact.TITLE), ("description", Fact.DESCRIPTION)):
-        stated = [set(words(value)) for value in page.metadata.values(fact)]
-        columns[f"of_{name}"], columns[f"{name}_in"] = _shares(sets, [each for each in stated if each])
-    names = set(chain.from_iterable(map(words, page.metadata.values(Fact.AUTHOR))))
-    topics = set(
-        chain.from_iterable(map(words, page.metadata.values(Fact.TOPIC) + page.metadata.values(Fact.SECTION)))
-    )
+    for name in ("title", "description"):
+        columns[f"of_{name}"], columns[f"{name}_in"] = shares[name]
     described = np.sqrt(columns["of_description"] * columns["description_in"])
     columns["is_description"] = _is_best(described, _IS_DESCRIPTION)
-    columns["of_author"], _ = _shares(sets, [names] if names else [])
-    columns["of_topics"], _ = _shares(sets, [topics] if topics else [])
+    columns["of_author"], columns["of_topics"] = shares["author"][0], shares["topics"][0]
     match = np.sqrt(columns["of_title"] * columns["title_in"])
     match = match + np.fromiter(
         (0.3 * (block.tag == "h1") for block in page.blocks), np.float64, len(page.blocks)
@@ -275,16 +281,26 @@ def _is_best(match: Numbers, enough: float) -> Numbers:
     return best
 
 
-def _shares(blocks: Sequence[frozenset[str]], stated: Sequence[set[str]]) -> tuple[Numbers, Numbers]:
+class _Held(NamedTuple):
+    """The words of a block that are stated anywhere, and the number of all its words, each counted once."""
+
+    stated: frozenset[str]
+    words: int
+
+
+def _shares(held: Mapping[int, _Held], texts: Sequence[set[str]], blocks: int) -> tuple[Numbers, Numbers]:
     """For each block, the largest shares of its words in a stated text, and of that text's words in it."""
-    of_block, of_stated = np.zeros(len(blocks)), np.zeros(len(blocks))
-    for each in stated:
-        for at, block in enumerate(blocks):
-            if not each.isdisjoint(block):
-                common = len(block & each)
-                of_block[at] = max(of_block[at], common / len(block))
-                of_stated[at] = max(of_stated[at], common / len(each))
-    return of_block, of_stated
+    of_block, of_text = np.zeros(blocks), np.zeros(blocks)
+    for text in texts:
+        for at, block in held.items():
+            if common := len(block.stated & text):
+                of_block[at] = max(of_block[at], common / block.words)
+                of_text[at] = max(of_text[at], common / len(text))
+    return of_block, of_text
+
+
+def _words_of(texts: Iterable[str]) -> set[str]:
+    return set(chain.from_iterable(map(words, texts)))
 
 
 def _looks_like_a_date(blocks: Sequence[Block], text: Columns) -> Columns:

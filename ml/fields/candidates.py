@@ -37,6 +37,7 @@ _TOPIC_HINT = re.compile("tag|topic|keyword")
 _TITLE_BREAK = re.compile(r"\s+[|–—\-·•»«:]+\s+|--+|::|[｜|]")
 _WORD = re.compile(r"\w+")
 _COMMA = re.compile(r"[,;，、；]")
+_DIGIT = re.compile(r"\d")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -251,7 +252,7 @@ def _may_hold_date(block: Block, distance: int) -> bool:
     """Whether a line is worth a look: a short one, and far from the headline only what is little more than a date."""
     near = distance <= _DATE_AFTER or _DATE_HINT.search(block.hint)
     limit = _DATE_CHARACTERS if near else _FAR_DATE_CHARACTERS
-    return len(block.text) <= limit and any(character.isdigit() for character in block.text)
+    return len(block.text) <= limit and _DIGIT.search(block.text) is not None
 
 
 def _topics(page: Page, headline: int) -> Iterator[tuple[str, Mention]]:
@@ -260,7 +261,7 @@ def _topics(page: Page, headline: int) -> Iterator[tuple[str, Mention]]:
     for _, number, value in _numbered(page, Fact.SECTION):
         yield from _each(_keywords(value), Mention(place=Place.SECTION, statement=number))
     for at, block in enumerate(page.blocks):
-        if len(block.text) <= MAX_TOPIC_CHARACTERS and _TOPIC_HINT.search(block.hint):
+        if block.hint and len(block.text) <= MAX_TOPIC_CHARACTERS and _TOPIC_HINT.search(block.hint):
             yield from _each(_keywords(block.text), _at_block(Place.VISIBLE, block, at - headline))
 
 

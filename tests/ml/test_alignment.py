@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ml.alignment import Role, align, target_coverage, words
+from ml.alignment import Role, align, target_coverage, words, words_of_each
 from ml.article import Article, Body, Section
 from ml.page import Page, parse_page
 
@@ -119,6 +119,11 @@ def test_article_that_is_not_on_the_page() -> None:
 
 def test_words_of_scripts_without_spaces_are_characters() -> None:
     assert words("東京 2024年, Straße_x") == ["東", "京", "2024", "年", "strasse", "x"]
+
+
+@given(st.lists(st.text()))
+def test_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
+    assert words_of_each(texts) == [words(text) for text in texts]
 
 
 LINE = st.lists(st.sampled_from([f"w{i}" for i in range(60)]), min_size=1, max_size=9).map(" ".join)

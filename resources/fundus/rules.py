@@ -8,21 +8,20 @@ import ast
 import hashlib
 import importlib
 import inspect
-from functools import cache
 
-from resources.fundus.catalogue import Catalogue, parser_modules
-
-SHARED_PARSER_MODULES = ("fundus.parser.base_parser", "fundus.parser.data", "fundus.parser.utility")
+from resources.fundus.catalogue import Catalogue
+from resources.fundus.definitions import digest_of
 
 
 def rules_version(catalogue: Catalogue, key: str) -> str:
     """A hash of everything that a publisher's extraction is made of.
 
-    Its parser's modules along their bases and Fundus' shared parser modules, as syntax trees without
-    comments and docstrings: a new release that changes no rule changes no version.
+    The definition of its parser and all that it uses in its own package and in Fundus, as syntax trees without
+    comments and docstrings: a new release that changes no rule of the publisher changes no version.
     """
-    modules = [*parser_modules(catalogue[key]), *SHARED_PARSER_MODULES]
-    return _digest(*(_module_tree(name) for name in modules))
+    parser = type(catalogue[key].parser)
+    definition = (parser.__module__, parser.__qualname__.partition(".")[0])
+    return digest_of([definition], packages=frozenset({"fundus", parser.__module__.partition(".")[0]}))
 
 
 def sources_version(catalogue: Catalogue, key: str) -> str:
@@ -33,28 +32,8 @@ def sources_version(catalogue: Catalogue, key: str) -> str:
         if isinstance(node, ast.Assign) and any(
             getattr(target, "id", None) == key for target in node.targets
         ):
-            return _digest(ast.dump(node.value))
+            return hashlib.sha256(ast.dump(node.value).encode()).hexdigest()[:16]
     raise RuntimeError(
         f"the declaration of publisher {key!r} was expected in {group.__module__} as `{key} = Publisher(…)` "
         f"and is not there; this Fundus release is laid out differently, adapt `sources_version`"
     )
-
-
-@cache
-def _module_tree(name: str) -> str:
-    """A module's syntax tree as text, without docstrings and positions."""
-    tree = ast.parse(inspect.getsource(importlib.import_module(name)))
-    for node in ast.walk(tree):
-        if isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        ) and _has_docstring(node):
-            node.body = node.body[1:]
-    return ast.dump(tree)
-
-
-def _has_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return ast.get_docstring(node, clean=False) is not None
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

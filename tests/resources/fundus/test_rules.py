@@ -16,6 +16,7 @@ from ml.records import RawPage, Reason
 from resources.demo.newsroom import articles
 from resources.demo.pages import reply
 from resources.fundus.catalogue import Catalogue, demo_catalogue, fundus_catalogue
+from resources.fundus.definitions import digest_of
 from resources.fundus.extraction import extract, extract_pages
 from resources.fundus.rules import rules_version, sources_version
 
@@ -66,11 +67,14 @@ def declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Declare:
     releases = itertools.count()
     monkeypatch.syspath_prepend(tmp_path)
 
-    def declared(template: str = TEMPLATE, parser: str = PARSER, publishers: str = PUBLISHERS) -> Catalogue:
+    def declared(
+        template: str = TEMPLATE, parser: str = PARSER, publishers: str = PUBLISHERS, **others: str
+    ) -> Catalogue:
         # A process reads the source of a module once, so no other test has a package of this name.
         package = f"{tmp_path.name}_{next(releases)}"
         (tmp_path / package).mkdir()
-        for name, text in (("template", template), ("parser", parser), ("publishers", publishers)):
+        modules = {"template": template, "parser": parser, "publishers": publishers, **others}
+        for name, text in modules.items():
             (tmp_path / package / f"{name}.py").write_text(text)
         return Catalogue(importlib.import_module(f"{package}.publishers").XX)
 
@@ -156,6 +160,63 @@ def test_another_publisher_of_the_country_changes_no_version_of_the_first(declar
     for version in (rules_version, sources_version):
         assert version(before, "Town") == version(after, "Town")
     assert sources_version(after, "Town") != sources_version(after, "Village")
+
+
+HELPERS = """
+import re
+from . import layout
+
+MARKS = re.compile(r"[*+]")
+
+def without_marks(text):
+    return MARKS.sub("", text)
+
+def first(texts):
+    return next(iter(texts), None)
+
+def column(doc):
+    return layout.column(doc)
+"""
+USER = """
+from fundus.parser import BaseParser, ParserProxy, attribute
+from .helpers import column, without_marks as plain
+
+class TownParser(ParserProxy):
+    class V1(BaseParser):
+        @attribute
+        def title(self) -> str | None:
+            return plain(column(self.precomputed.doc).text_content())
+"""
+LAYOUT = "def column(doc):\n    return doc[0]"
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "is_other"),
+    [
+        ("helpers", 'MARKS.sub("", text)', 'MARKS.sub(" ", text)', True),  # called by another name
+        ("helpers", "[*+]", "[*]", True),  # used by what is called
+        ("layout", "doc[0]", "doc[1]", True),  # of a module that was imported as a whole
+        ("helpers", "next(iter(texts), None)", "max(texts)", False),
+        ("helpers", "import re\n", "import re\nimport json\n", False),
+    ],
+)
+def test_a_changed_helper_changes_those_that_use_it(
+    declare: Declare, part: str, old: str, new: str, is_other: bool
+) -> None:
+    texts = {"helpers": HELPERS, "layout": LAYOUT}
+    assert old in texts[part]
+    before = declare(parser=USER, **texts)
+    after = declare(parser=USER, **{**texts, part: texts[part].replace(old, new)})
+    assert (rules_version(before, "Town") != rules_version(after, "Town")) is is_other
+
+
+def test_a_helper_of_fundus_is_part_of_the_rules_of_those_that_use_it() -> None:
+    def version(definition: str) -> str:
+        return digest_of([("fundus.parser.utility", definition)], packages=frozenset({"fundus"}))
+
+    assert version("generic_date_parsing") != version("generic_author_parsing")
+    with pytest.raises(LookupError, match=r"fundus\.parser\.utility was expected to define 'gone'"):
+        version("gone")
 
 
 def test_a_declaration_that_is_laid_out_differently_is_an_error_that_says_so(declare: Declare) -> None:
